@@ -1,0 +1,78 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+/// For the adapters, which touch C: every unsafe expression is marked.
+let strictAtC: [SwiftSetting] = strict + [.strictMemorySafety()]
+
+let package = Package(
+    name: "holdfast",
+    products: [
+        .executable(name: "holdfast", targets: ["holdfast"])
+    ],
+    targets: [
+        // C at the edge
+        .target(
+            name: "CEventHTTP",
+            cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
+            linkerSettings: [.linkedLibrary("event_core"), .linkedLibrary("event_pthreads")]
+        ),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+
+        // pure
+        .target(name: "HTTPModel", swiftSettings: strict),
+        .target(name: "CacheCore", dependencies: ["HTTPModel"], swiftSettings: strict),
+
+        // adapters
+        .target(
+            name: "EventServer", dependencies: ["CEventHTTP", "CacheCore", "HTTPModel"], swiftSettings: strictAtC),
+        .target(
+            name: "Storage", dependencies: ["CSQLite", "CCrypto", "CacheCore", "HTTPModel"], swiftSettings: strictAtC),
+        .target(
+            name: "OriginClient", dependencies: ["CCurl", "CacheCore", "HTTPModel"], swiftSettings: strictAtC),
+
+        // the service
+        .target(name: "Sync", dependencies: ["CacheCore", "HTTPModel"], swiftSettings: strict),
+        .target(name: "API", dependencies: ["CacheCore", "HTTPModel"], swiftSettings: strict),
+        .target(
+            name: "HoldfastService",
+            dependencies: ["API", "Sync", "EventServer", "Storage", "OriginClient", "CacheCore", "HTTPModel"],
+            swiftSettings: strict),
+        .executableTarget(name: "holdfast", dependencies: ["HoldfastService"], swiftSettings: strict),
+
+        // tests
+        .target(
+            name: "TestSupport", dependencies: ["CacheCore", "HTTPModel"], path: "Tests/TestSupport",
+            swiftSettings: strict),
+        .testTarget(name: "HTTPModelTests", dependencies: ["HTTPModel", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "CacheCoreTests", dependencies: ["CacheCore", "HTTPModel", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "EventServerTests", dependencies: ["EventServer", "CacheCore", "HTTPModel", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "StorageTests", dependencies: ["Storage", "CacheCore", "HTTPModel", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "OriginClientTests", dependencies: ["OriginClient", "CacheCore", "HTTPModel", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SyncTests", dependencies: ["Sync", "CacheCore", "HTTPModel", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "APITests", dependencies: ["API", "CacheCore", "HTTPModel", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "HoldfastServiceTests",
+            dependencies: ["HoldfastService", "CacheCore", "HTTPModel", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "IntegrationTests", dependencies: ["TestSupport", "CacheCore", "HTTPModel"], swiftSettings: strict),
+    ]
+)

@@ -1,0 +1,1 @@
+int hl_placeholder(void){return 0;}

@@ -1,0 +1,80 @@
+package import HTTPModel
+
+/// A request to the origin. `target` is appended to the origin's base byte for byte.
+package struct OriginRequest: Sendable {
+    package var method: HTTPMethod
+    package var target: String
+    /// End-to-end fields, without Host, Content-Length, Transfer-Encoding, Connection: the client makes those.
+    package var fields: HTTPFields
+    package var body: OriginRequestBody
+
+    package init(
+        method: HTTPMethod, target: String, fields: HTTPFields = HTTPFields(), body: OriginRequestBody = .none
+    ) {
+        self.method = method
+        self.target = target
+        self.fields = fields
+        self.body = body
+    }
+}
+
+/// What a request to the origin carries.
+package enum OriginRequestBody: Sendable {
+    case none
+    case bytes([UInt8])
+    /// Pulled piece by piece as the origin takes it; `length` nil means chunked. A throw of `next` ends the transfer.
+    case stream(length: Int64?, source: any BodySource)
+}
+
+/// Bytes that arrive piece by piece. One reader, one call at a time; pulling is what makes the other side send on.
+package protocol BodySource: AnyObject, Sendable {
+    /// The next piece (never empty), nil at the proven end. Throws where the body is cut short.
+    func next() async throws -> [UInt8]?
+    /// The reader gives up: the transfer is ended and its resources are freed. Harmless after the end.
+    func cancel()
+}
+
+/// The final answer's head and its body. 1xx answers are passed over.
+package struct OriginResponse: Sendable {
+    package var status: Int
+    package var fields: HTTPFields
+    package var body: any BodySource
+    /// How the end of the body is proven: false where only the closing of the connection ends it.
+    package var isDelimited: Bool
+
+    package init(status: Int, fields: HTTPFields, body: any BodySource, isDelimited: Bool = true) {
+        self.status = status
+        self.fields = fields
+        self.body = body
+        self.isDelimited = isDelimited
+    }
+}
+
+/// Why there is no answer. What matters for writes is whether the request may have reached the origin.
+package enum OriginError: Error, Sendable, Hashable {
+    /// No connection could be made (DNS, refused, unreachable, TLS, connect timeout): nothing was sent.
+    case unreachable(reason: String, isTLS: Bool)
+    /// A connection was made and the request was or may have been sent; no complete head came back.
+    case noAnswer(reason: String)
+    /// As `noAnswer`, by the deadline for the first byte or the total.
+    case timeout(reason: String)
+    /// What came back is not HTTP that can be used.
+    case badAnswer(reason: String)
+    /// The answer's body ended early (short length, cut chunks, reset).
+    case cutBody(reason: String)
+    /// The one who asked gave up.
+    case cancelled
+}
+
+/// The REST service behind Holdfast. Callable from any task.
+package protocol Origin: Sendable {
+    /// The base URL, for resolving Location and the like; never ends in `/`.
+    var base: String { get }
+
+    /// Sends once and returns when the head of the final answer is there. Never follows redirects. A request other than GET,
+    /// HEAD and OPTIONS is put on the wire at most once.
+    func send(_ request: OriginRequest) async throws(OriginError) -> OriginResponse
+
+    /// Makes a connection (TLS included) and closes it: the default probe of design 8.
+    func probeConnection() async throws(OriginError)
+}
