@@ -1,0 +1,31 @@
+/// A SHA-256 digest, 32 bytes.
+package struct Digest: Sendable, Hashable {
+    package let bytes: [UInt8]
+    package init(bytes: [UInt8]) { self.bytes = bytes }
+
+    /// 64 lower-case hexadecimal digits.
+    package var hex: String {
+        String(decoding: bytes.flatMap { [Self.digits[Int($0 >> 4)], Self.digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+
+    private static let digits = Array("0123456789abcdef".utf8)
+}
+
+/// Bytes that a store keeps, addressed by digest and stored once. A value of this type does not keep them alive: what is
+/// committed with a copy, operation or conflict does, and for a while after `BodyWriter.finish` the store itself.
+package struct Content: Sendable, Hashable {
+    package let digest: Digest
+    /// In bytes.
+    package let length: Int64
+    /// The bytes, where they are few enough to travel with their row.
+    package let inline: [UInt8]?
+
+    package init(digest: Digest, length: Int64, inline: [UInt8]?) {
+        self.digest = digest
+        self.length = length
+        self.inline = inline
+    }
+
+    package static func == (one: Content, other: Content) -> Bool { one.digest == other.digest }
+    package func hash(into hasher: inout Hasher) { hasher.combine(digest) }
+}

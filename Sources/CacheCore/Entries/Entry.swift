@@ -1,0 +1,72 @@
+package import HTTPModel
+
+/// The last complete answer of the origin for one variant of a target, or what a write proved (design 1, "server copy").
+package struct ServerCopy: Sendable, Hashable {
+    /// 2xx, 3xx, or 404/410 for "gone".
+    package var status: Int
+    /// End-to-end fields as received, without Set-Cookie; updated by 304 (RFC 9111 3.2).
+    package var fields: HTTPFields
+    package var content: Content
+    /// When the request was sent and the head received, seconds since 1970 by our clock (RFC 9111 4.2.3).
+    package var requestTime: Double
+    package var responseTime: Double
+    /// The selecting fields: each name that Vary lists (lower case) with the request's normalised value, "" where absent
+    /// (RFC 9111 4.1). Empty where nothing varies. `Vary: *` is kept as the one field `*`.
+    package var selecting: [HTTPField]
+    /// Invalidated or expired by us: to be validated before use, whatever its lifetime.
+    package var isExpired: Bool
+    /// Made from a member of a list (design 3, "Collections").
+    package var isListed: Bool
+    /// Only explicit freshness counts, no heuristic (what a write left).
+    package var explicitFreshnessOnly: Bool
+    /// The store's start counter when it was stored (EXPIRE_ON_RESTART).
+    package var epoch: Int64
+
+    package init(
+        status: Int, fields: HTTPFields, content: Content, requestTime: Double, responseTime: Double,
+        selecting: [HTTPField] = [], isExpired: Bool = false, isListed: Bool = false,
+        explicitFreshnessOnly: Bool = false, epoch: Int64
+    ) {
+        self.status = status
+        self.fields = fields
+        self.content = content
+        self.requestTime = requestTime
+        self.responseTime = responseTime
+        self.selecting = selecting
+        self.isExpired = isExpired
+        self.isListed = isListed
+        self.explicitFreshnessOnly = explicitFreshnessOnly
+        self.epoch = epoch
+    }
+
+    /// 404 and 410 are kept as "gone".
+    package var isGone: Bool { status == 404 || status == 410 }
+    /// The text of ETag as received.
+    package var etag: String? { fields["ETag"] }
+    package var lastModified: String? { fields["Last-Modified"] }
+}
+
+/// Pin priority of the SDK: high ones sync first. Pinned entries are never evicted.
+package enum PinPriority: String, Sendable, Hashable { case normal, high }
+
+/// What a store keeps for a target of one partition, but for the local edit, which the queue holds.
+package struct Entry: Sendable, Hashable {
+    package var key: EntryKey
+    /// One per variant, newest first. Empty where only a policy or pin is kept.
+    package var copies: [ServerCopy]
+    package var policy: PolicyLayer
+    package var pin: PinPriority?
+    /// When the origin last confirmed a copy, seconds since 1970.
+    package var lastSync: Double?
+
+    package init(
+        key: EntryKey, copies: [ServerCopy] = [], policy: PolicyLayer = PolicyLayer(), pin: PinPriority? = nil,
+        lastSync: Double? = nil
+    ) {
+        self.key = key
+        self.copies = copies
+        self.policy = policy
+        self.pin = pin
+        self.lastSync = lastSync
+    }
+}

@@ -1,0 +1,12 @@
+/// Something that listeners of /cache/events are told (design 9). `data` goes out as JSON.
+package enum Event: Sendable {
+    case operation(Operation, from: OperationState?)
+    case entry(EntryKey, state: String, deleted: Bool)
+    case conflict(Conflict)
+    case network(from: String, to: String)
+}
+
+/// Takes events; must not block. Callable from any thread.
+package protocol EventSink: Sendable {
+    func emit(_ event: Event)
+}

@@ -1,0 +1,94 @@
+/// Names a hit of the view: partition, route and target. The target's bytes are compared in place.
+package struct HitKey {
+    package var partition: PartitionID
+    package var route: Route
+    package var target: UnsafeRawBufferPointer
+
+    package init(partition: PartitionID, route: Route, target: UnsafeRawBufferPointer) {
+        self.partition = partition
+        self.route = route
+        self.target = target
+    }
+}
+
+/// A prebuilt answer. Immutable, so that loop threads use it without a lock.
+package struct PreparedHit: Sendable {
+    /// Status line and all fields but Age, Cache-Status and what the connection needs; ends with CRLF of the last field,
+    /// without the empty line.
+    package var head: [UInt8]
+    /// The same for 304 (empty where a conditional request is to take the slow way).
+    package var notModifiedHead: [UInt8]
+    package var body: [UInt8]
+    /// The entity tag as sent; empty where there is none.
+    package var etag: [UInt8]
+    /// Seconds since 1970 at which Age would be 0 (RFC 9111 4.2.3: response time less corrected initial age).
+    package var bornAt: Double
+    /// Fresh while `now` is below; at or after it the request takes the slow way.
+    package var freshUntil: Double
+    /// The Cache-Status value before `ttl=`, origin's members first, e.g. `Holdfast; hit; ttl=`.
+    package var cacheStatus: [UInt8]
+    /// Requests must carry exactly these field values (name in lower case, value normalised as by the selecting fields).
+    package var selecting: [(name: [UInt8], value: [UInt8])]
+
+    package init(
+        head: [UInt8], notModifiedHead: [UInt8], body: [UInt8], etag: [UInt8], bornAt: Double, freshUntil: Double,
+        cacheStatus: [UInt8], selecting: [(name: [UInt8], value: [UInt8])] = []
+    ) {
+        self.head = head
+        self.notModifiedHead = notModifiedHead
+        self.body = body
+        self.etag = etag
+        self.bornAt = bornAt
+        self.freshUntil = freshUntil
+        self.cacheStatus = cacheStatus
+        self.selecting = selecting
+    }
+}
+
+/// The parts of a prepared hit, lent for the length of a call.
+package struct HitParts {
+    package var head: UnsafeRawBufferPointer
+    package var notModifiedHead: UnsafeRawBufferPointer
+    package var body: UnsafeRawBufferPointer
+    package var etag: UnsafeRawBufferPointer
+    package var cacheStatus: UnsafeRawBufferPointer
+    /// `name 0x00 value 0x00` for each selecting field; empty where nothing varies.
+    package var selecting: UnsafeRawBufferPointer
+    package var bornAt: Double
+    package var freshUntil: Double
+
+    package init(
+        head: UnsafeRawBufferPointer, notModifiedHead: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer,
+        etag: UnsafeRawBufferPointer, cacheStatus: UnsafeRawBufferPointer, selecting: UnsafeRawBufferPointer,
+        bornAt: Double, freshUntil: Double
+    ) {
+        self.head = head
+        self.notModifiedHead = notModifiedHead
+        self.body = body
+        self.etag = etag
+        self.cacheStatus = cacheStatus
+        self.selecting = selecting
+        self.bornAt = bornAt
+        self.freshUntil = freshUntil
+    }
+}
+
+/// The in-memory part of a store from which hits are answered without touching the disk (design 1, "view"). Sharded; safe
+/// from all loop threads at once. One variant a key.
+package protocol HitView: Sendable {
+    /// Lends the hit of the key to `body`, outside any lock; false where there is none (or what `body` returns).
+    func withHit(_ key: HitKey, _ body: (HitParts) -> Bool) -> Bool
+
+    /// Taken before the entry is read; makes `publish` void where the entry has been changed meanwhile.
+    func ticket(_ key: EntryKey) -> UInt64
+
+    /// Offers a hit. Ignored where the ticket is no longer valid or the hit is too large for the view.
+    func publish(_ hit: PreparedHit, for key: EntryKey, route: Route, ticket: UInt64)
+
+    /// Forgets what is prepared for the target under both routes. Called by the store for every commit that touches the entry
+    /// or an operation of its lane, before the commit is answered.
+    func invalidate(_ key: EntryKey)
+
+    /// Forgets everything (policies changed).
+    func invalidateAll()
+}

@@ -1,0 +1,226 @@
+package import HTTPModel
+
+/// Why a store refused or failed. The composition and the API turn them into problems in one place.
+package enum StoreError: Error, Sendable, Hashable {
+    /// Over `maxStoreSize`, or the disk is full, after evictable copies made room. Nothing of the change was kept.
+    case full
+    /// The body is larger than the store may ever hold.
+    case tooLarge
+    /// Reading or writing failed; `reason` for the log, without paths.
+    case failed(reason: String)
+    /// The bytes on disk are not those that were stored.
+    case corrupt(reason: String)
+    case closed
+}
+
+/// What bytes are for: operations may use the last tenth of the store, copies may not (design 4).
+package enum ContentPurpose: Sendable, Hashable { case copy, operation }
+
+/// Takes bytes into the store piece by piece, in constant memory. One caller at a time.
+package protocol BodyWriter: AnyObject, Sendable {
+    func append(_ piece: [UInt8]) async throws(StoreError)
+    /// Makes the bytes addressable. For large ones the file and its folder are on disk when this returns. The content stays
+    /// at least until a commit that refers to it, or `Store.release`.
+    func finish() async throws(StoreError) -> Content
+    /// Gives up; nothing stays.
+    func discard()
+}
+
+/// An answer (or unknown outcome) of an online write, kept under its Idempotency-Key for `receiptRetention`.
+package struct KeyRecord: Sendable, Hashable {
+    package var partition: PartitionID
+    package var key: String
+    package var fingerprint: Digest
+    package var method: HTTPMethod
+    package var target: Target
+    /// nil: sent, no answer came (504 `outcome-unknown`).
+    package var answer: KeptAnswer?
+    /// What the target was before, for the look that decides an unknown outcome.
+    package var base: Base
+    package var at: Double
+
+    package init(
+        partition: PartitionID, key: String, fingerprint: Digest, method: HTTPMethod, target: Target,
+        answer: KeptAnswer?, base: Base, at: Double
+    ) {
+        self.partition = partition
+        self.key = key
+        self.fingerprint = fingerprint
+        self.method = method
+        self.target = target
+        self.answer = answer
+        self.base = base
+        self.at = at
+    }
+}
+
+/// What became of a temporary target: the real one, or nil where the origin named none (410).
+package struct TargetAlias: Sendable, Hashable {
+    package var partition: PartitionID
+    package var temporary: Target
+    package var real: Target?
+
+    package init(partition: PartitionID, temporary: Target, real: Target?) {
+        self.partition = partition
+        self.temporary = temporary
+        self.real = real
+    }
+}
+
+/// One change of a commit.
+package enum StoreChange: Sendable {
+    /// Stores a copy, in place of the one with equal selecting fields; sets lastSync to its responseTime.
+    case putCopy(EntryKey, ServerCopy)
+    /// Marks every copy of the entry expired. Never removes.
+    case expire(EntryKey)
+    /// Marks expired all entries of the partition whose target has that path, whatever their query.
+    case expirePath(PartitionID, path: String)
+    /// Removes all copies (policy and pin too where `all`). Clean-up of what nobody needs; the caller has checked for edits.
+    case removeEntry(EntryKey)
+    case setPolicy(EntryKey, PolicyLayer)
+    case setPin(EntryKey, PinPriority?)
+    /// Inserts or replaces by id.
+    case putOperation(Operation)
+    /// Inserts or replaces by id.
+    case putConflict(Conflict)
+    case putKeyRecord(KeyRecord)
+    case removeKeyRecord(PartitionID, key: String)
+    case putAlias(TargetAlias)
+    /// Hands everything of one partition to another (adopt).
+    case movePartition(from: PartitionID, to: PartitionID)
+}
+
+/// What the in-memory queue starts from.
+package struct QueueImage: Sendable {
+    /// Unfinished operations in order of sequence.
+    package var operations: [Operation]
+    /// Conflicts that are not closed.
+    package var conflicts: [Conflict]
+    package var aliases: [TargetAlias]
+    /// The highest sequence ever given.
+    package var lastSequence: Int64
+
+    package init(operations: [Operation], conflicts: [Conflict], aliases: [TargetAlias], lastSequence: Int64) {
+        self.operations = operations
+        self.conflicts = conflicts
+        self.aliases = aliases
+        self.lastSequence = lastSequence
+    }
+}
+
+/// Sizes in bytes.
+package struct StoreUsage: Sendable, Hashable {
+    package var copies: Int64
+    package var operations: Int64
+    package var limit: Int64
+    package var entries: Int64
+    /// Free for copies and for operations, the disk's own free space considered.
+    package var viewBytes: Int64
+
+    package init(copies: Int64, operations: Int64, limit: Int64, entries: Int64, viewBytes: Int64) {
+        self.copies = copies
+        self.operations = operations
+        self.limit = limit
+        self.entries = entries
+        self.viewBytes = viewBytes
+    }
+}
+
+/// One page of a list: items in order of their name, and what to pass as `after` for the next page.
+package struct Page<Item: Sendable>: Sendable {
+    package var items: [Item]
+    package var next: String?
+
+    package init(items: [Item], next: String?) {
+        self.items = items
+        self.next = next
+    }
+}
+
+/// Which entries a list asks for. nil does not filter.
+package struct EntryFilter: Sendable {
+    /// The partitions to show.
+    package var partitions: [PartitionID]?
+    /// Start of the target.
+    package var prefix: String?
+
+    package init(partitions: [PartitionID]? = nil, prefix: String? = nil) {
+        self.partitions = partitions
+        self.prefix = prefix
+    }
+}
+
+/// Where entries, operations and conflicts live. Asynchronous throughout: the store may be remote. Nothing here assumes a
+/// file. Callable from any task; calls of one caller take effect in their order.
+package protocol Store: Sendable {
+    /// Counts starts of this store; see `ServerCopy.epoch`.
+    var epoch: Int64 { get }
+    /// Secret of the store for keyed hashes of identities (32 bytes, made once).
+    var partitionKey: [UInt8] { get }
+
+    /// Applies all changes or none. With `durable`, returns only when they survive kill -9 and power loss; without, they are
+    /// applied and written behind. Changes of copies may evict other copies to make room.
+    func commit(_ changes: [StoreChange], durable: Bool) async throws(StoreError)
+
+    func entry(_ key: EntryKey) async throws(StoreError) -> Entry?
+    func entries(_ filter: EntryFilter, after: String?, limit: Int) async throws(StoreError) -> Page<Entry>
+    func partitions() async throws(StoreError) -> [(id: PartitionID, entries: Int64)]
+
+    func loadQueue() async throws(StoreError) -> QueueImage
+    /// Any operation, finished ones within `receiptRetention` too.
+    func operation(_ id: OperationID) async throws(StoreError) -> Operation?
+    /// The newest operation that has the key as its own or a merged one.
+    func operation(partition: PartitionID, key: String) async throws(StoreError) -> Operation?
+    func operations(
+        partitions: [PartitionID]?, states: [OperationState]?, after: String?, limit: Int
+    ) async throws(StoreError) -> Page<Operation>
+    func conflict(_ id: String) async throws(StoreError) -> Conflict?
+    func conflicts(
+        partitions: [PartitionID]?, open: Bool, after: String?, limit: Int
+    ) async throws(StoreError) -> Page<Conflict>
+    func keyRecord(partition: PartitionID, key: String) async throws(StoreError) -> KeyRecord?
+
+    /// Begins a body. `length` where it is known: refused at once with `.full` or `.tooLarge` where it can't fit.
+    func makeBody(for purpose: ContentPurpose, length: Int64?) async throws(StoreError) -> any BodyWriter
+    /// Reads a stored body, or a part of it, piece by piece.
+    func read(_ content: Content, range: Range<Int64>?) async throws(StoreError) -> any BodySource
+    /// Lets go of content that no commit will refer to.
+    func release(_ content: Content)
+
+    func usage() async -> StoreUsage
+    /// Writes behind what is not yet on disk.
+    func save() async throws(StoreError)
+    /// Saves, then closes files and threads.
+    func close() async
+}
+
+extension Store {
+    /// Stores bytes that are in memory.
+    package func makeContent(_ bytes: [UInt8], for purpose: ContentPurpose) async throws(StoreError) -> Content {
+        let writer = try await makeBody(for: purpose, length: Int64(bytes.count))
+        do {
+            try await writer.append(bytes)
+            return try await writer.finish()
+        } catch {
+            writer.discard()
+            throw error
+        }
+    }
+
+    /// A stored body as a whole, for JSON; `.tooLarge` above `limit` bytes.
+    package func bytes(of content: Content, limit: Int64) async throws(StoreError) -> [UInt8] {
+        if let inline = content.inline { return inline }
+        guard content.length <= limit else { throw .tooLarge }
+        let source = try await read(content, range: nil)
+        var all: [UInt8] = []
+        all.reserveCapacity(Int(content.length))
+        do {
+            while let piece = try await source.next() { all += piece }
+        } catch let error as StoreError {
+            throw error
+        } catch {
+            throw .failed(reason: "a stored body could not be read")
+        }
+        return all
+    }
+}
