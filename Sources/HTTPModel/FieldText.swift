@@ -5,7 +5,7 @@
 extension String {
     /// Decodes field bytes. Never fails; `fieldBytes` gives the same bytes back.
     package init(fieldBytes bytes: some Collection<UInt8>) {
-        if let text = String(validating: bytes, as: UTF8.self), !text.unicodeScalars.contains(where: { $0.isEscapedByte }) {
+        if let text = String(validating: bytes, as: UTF8.self), text.isPlainFieldText {
             self = text
             return
         }

@@ -10,7 +10,9 @@ package struct HTTPField: Sendable, Hashable {
 }
 
 /// A field section in the order of its lines (RFC 9110 5). Names compare without regard to ASCII case.
-package struct HTTPFields: Sendable, Hashable, RandomAccessCollection, MutableCollection, ExpressibleByDictionaryLiteral {
+package struct HTTPFields: Sendable, Hashable, RandomAccessCollection, MutableCollection,
+    ExpressibleByDictionaryLiteral
+{
     private var lines: [HTTPField]
 
     package init() { lines = [] }

@@ -1,0 +1,242 @@
+package import HTTPModel
+
+/// A write that is to be queued: all that acceptance needs, with the body already in the store.
+package struct WriteDraft: Sendable {
+    package var key: EntryKey
+    package var route: Route
+    package var method: HTTPMethod
+    package var kind: OperationKind
+    /// Replayable end-to-end fields, Content-Type among them; no secrets, no preconditions.
+    package var fields: HTTPFields
+    package var body: Content?
+    /// The client's own precondition, as sent.
+    package var precondition: Precondition
+    package var policy: Policy
+    /// The client's Idempotency-Key; nil: one is made.
+    package var idempotencyKey: String?
+    /// Over method, target, preconditions and body.
+    package var fingerprint: Digest
+    /// The state to start in: `pending`, or `unknown` (502/504 under queueOnStatus; a repeat after 504 `outcome-unknown`).
+    package var initialState: OperationState
+    /// What the target was before, where the caller knows better than the store (a repeat after `outcome-unknown`).
+    package var base: Base?
+
+    package init(
+        key: EntryKey, route: Route, method: HTTPMethod, kind: OperationKind, fields: HTTPFields, body: Content?,
+        precondition: Precondition, policy: Policy, idempotencyKey: String?, fingerprint: Digest,
+        initialState: OperationState = .pending, base: Base? = nil
+    ) {
+        self.key = key
+        self.route = route
+        self.method = method
+        self.kind = kind
+        self.fields = fields
+        self.body = body
+        self.precondition = precondition
+        self.policy = policy
+        self.idempotencyKey = idempotencyKey
+        self.fingerprint = fingerprint
+        self.initialState = initialState
+        self.base = base
+    }
+}
+
+/// The effective copy where an edit shows (design 1, 3).
+package struct LocalEdit: Sendable, Hashable {
+    /// `pending-create`, `pending-update`, `pending-patch`, `pending-delete`, `conflict` or `failed` (design 3, Sync-State).
+    package var syncState: String
+    /// nil: reads as 404 (a pending delete).
+    package var content: Content?
+    package var mediaType: String?
+    /// The `"hf-…"` tag, quotes included.
+    package var tag: String
+    package var base: Base
+    package var operation: OperationID
+    package var conflictID: String?
+
+    package init(
+        syncState: String, content: Content?, mediaType: String?, tag: String, base: Base, operation: OperationID,
+        conflictID: String?
+    ) {
+        self.syncState = syncState
+        self.content = content
+        self.mediaType = mediaType
+        self.tag = tag
+        self.base = base
+        self.operation = operation
+        self.conflictID = conflictID
+    }
+}
+
+/// What an Idempotency-Key means at this moment (design 5).
+package enum KeyLookup: Sendable {
+    /// Never seen, or refused or failed before: execute.
+    case new
+    /// Not finished: its receipt again.
+    case unfinished(Operation)
+    /// Delivered, or answered online with 2xx within `receiptRetention`.
+    case answered(KeptAnswer, Operation?)
+    /// An online attempt had no answer: start in `unknown` from this base.
+    case unknownOutcome(KeyRecord)
+    /// The key belongs to another request: 422 `key-reused`.
+    case reused
+}
+
+/// How a lane stands.
+package enum LaneStatus: Sendable, Hashable {
+    case empty
+    case active
+    /// The head is stopped: the next PUT or DELETE replaces it, a PATCH is 409 `lane-stopped`.
+    case stopped(OperationID)
+}
+
+/// What a target means now: itself, or what a temporary target became.
+package enum ResolvedTarget: Sendable, Hashable {
+    case itself
+    case moved(to: Target)
+    /// A temporary target that the origin named no real one for: 410.
+    case gone
+}
+
+/// The queue as the API uses it. Callable from any task; the synchronous members answer from memory.
+package protocol WriteQueue: Sendable {
+    func localEdit(of key: EntryKey) -> LocalEdit?
+    func lane(of key: EntryKey) -> LaneStatus
+    func resolve(_ target: Target, of partition: PartitionID) -> ResolvedTarget
+    /// The server tag that a delivered edit with this `hf-` tag got; nil where the tag is unknown or the edit still pending.
+    func serverTag(forDelivered hfTag: String, of key: EntryKey) async -> String?
+
+    /// Looks an Idempotency-Key up, before anything else is decided.
+    func lookUp(key: String, fingerprint: Digest, of partition: PartitionID) async throws -> KeyLookup
+
+    /// Judges the client's precondition, coalesces, applies a PATCH to the effective copy, and queues; returns when the
+    /// operation is on disk. Throws `Problem`: `precondition`, `lane-stopped`, `patch-conflict`, `patch-type`, `store-full`, `too-large` ….
+    func accept(_ draft: WriteDraft) async throws -> Operation
+
+    /// Waits until the operation is final or stopped, or `deadline` (seconds since 1970) has passed; the operation as it is then
+    /// (the one it was merged into, where it was superseded by that).
+    func outcome(of id: OperationID, deadline: Double) async -> Operation?
+
+    /// An online write of this target succeeded (2xx): stopped operations of the lane are superseded and open conflicts of the entry closed.
+    func onlineWriteSucceeded(on key: EntryKey) async throws
+
+    /// Keeps a conflict of an online write.
+    func record(_ conflict: Conflict) async throws
+
+    /// The open conflict of the entry.
+    func conflict(of key: EntryKey) -> Conflict?
+
+    // Management (design 5, 6, 9). Each throws `Problem` with the reason.
+    func retry(_ id: OperationID) async throws -> Operation
+    func edit(_ id: OperationID, fields: HTTPFields?, body: Content?) async throws -> Operation
+    /// Discards the edit; `cascade` takes what depends on it too.
+    func discard(_ id: OperationID, cascade: Bool) async throws -> [Operation]
+    func discardAll(of key: EntryKey) async throws
+    /// Operations of `from` (and its entries) belong to `to` from now on.
+    func adopt(from: PartitionID, to: PartitionID) async throws
+    /// Unfinished operations and open conflicts by state.
+    var counts: QueueCounts { get }
+}
+
+/// Numbers for GET /cache and /metrics.
+package struct QueueCounts: Sendable, Hashable {
+    package var pending: Int
+    package var sending: Int
+    package var unknown: Int
+    package var failed: Int
+    package var conflict: Int
+    /// Open conflicts, those of online writes included.
+    package var openConflicts: Int
+
+    package init(pending: Int, sending: Int, unknown: Int, failed: Int, conflict: Int, openConflicts: Int) {
+        self.pending = pending
+        self.sending = sending
+        self.unknown = unknown
+        self.failed = failed
+        self.conflict = conflict
+        self.openConflicts = openConflicts
+    }
+}
+
+/// How a conflict is to be resolved (design 6).
+package enum Resolution: Sendable {
+    case keepClient
+    case keepServer(keepLater: Bool)
+    case merged(Content, mediaType: String?)
+    /// A merge patch or JSON patch onto the server version.
+    case patched(Content, mediaType: String)
+}
+
+/// What came of a resolution.
+package enum ResolutionOutcome: Sendable {
+    /// The origin took it, or the server version stands: the entry is synced.
+    case resolved
+    /// Offline: queued under this operation.
+    case queued(Operation)
+    /// It moved again: the conflict with the newer server version.
+    case conflictAgain(Conflict)
+}
+
+/// Delivery as the API uses it.
+package protocol Delivery: Sendable {
+    /// Delivers now; waits until the queue is drained or stopped, at most until `deadline`. Ids of the operations that were
+    /// unfinished at the call.
+    func syncNow(deadline: Double) async -> [OperationID]
+    /// Resolves a conflict; the server version is read afresh first. Throws `Problem`.
+    func resolve(_ conflict: Conflict, by resolution: Resolution) async throws -> ResolutionOutcome
+    /// Pauses and resumes delivery (design 9, /cache/suspended).
+    var isSuspended: Bool { get }
+    func suspend(_ suspended: Bool)
+}
+
+/// An operation that delivery has claimed: it is `sending` on disk.
+package struct Claim: Sendable {
+    package var operation: Operation
+    /// Whether it was `unknown` before: the target must be looked at first.
+    package var mustVerify: Bool
+
+    package init(operation: Operation, mustVerify: Bool) {
+        self.operation = operation
+        self.mustVerify = mustVerify
+    }
+}
+
+/// What delivery found out about a claimed operation.
+package enum DeliveryOutcome: Sendable {
+    /// In effect at the origin. `copies`: what happens to server copies in the same commit. `newTarget`: of a create.
+    /// `newETag`: what the next of the lane uses as its base.
+    case delivered(answer: KeptAnswer?, newTarget: Target?, newBase: Base, copies: [StoreChange])
+    /// Not applied: due again at `at`.
+    case retry(at: Double, answer: KeptAnswer?, reason: String?)
+    /// It can't be told: `unknown`, due at `at`.
+    case unknown(at: Double, answer: KeptAnswer?)
+    /// No connection: back to pending as if never tried.
+    case notSent
+    /// No credential of its identity: waits, reason `credential`, until `credentialArrived`.
+    case waitsForCredential
+    case failed(reason: String, answer: KeptAnswer?)
+    case conflict(Conflict, answer: KeptAnswer?, copies: [StoreChange])
+    /// SERVER_WINS: dropped; later operations of the lane are dropped with it.
+    case dropped(Conflict, copies: [StoreChange])
+    /// CLIENT_WINS or an encoded-tag retry: another precondition, a new key round, due at once.
+    case rebased(precondition: Precondition, base: Base)
+}
+
+/// The queue as delivery uses it.
+package protocol DeliveryQueue: Sendable {
+    /// Up to `limit` due operations of independent lanes, claimed as `sending` on disk in one commit. `inFlight` lanes are left out by
+    /// the queue itself. High-priority pinned targets first, then by sequence.
+    func claim(limit: Int, now: Double) async throws -> [Claim]
+    /// Records the outcome durably, rewrites temporary targets, wakes who waits, emits events.
+    func record(_ outcome: DeliveryOutcome, of id: OperationID) async throws
+    /// When the next operation becomes due; nil: none waits for a time.
+    func nextDue(now: Double) -> Double?
+    /// Calls `wake` whenever something may have become due (accept, retry, record, credential).
+    func onWork(_ wake: @escaping @Sendable () -> Void)
+    /// On coming online: every lane is due at once but for Retry-After and `credential`.
+    func dueAtOnce()
+    func credentialArrived(for partition: PartitionID)
+    /// All unfinished operations, for a look by delivery (other operations' members of a list).
+    func unfinished() -> [Operation]
+    func operation(_ id: OperationID) -> Operation?
+}
