@@ -1,0 +1,39 @@
+package import CacheCore
+
+/// What every handler works with; made once by the composition. All members are safe from any task.
+package struct ServiceContext: Sendable {
+    package let store: any Store
+    package let origin: any Origin
+    package let queue: any WriteQueue
+    package let delivery: any Delivery
+    package let network: any Network
+    package let credentials: CredentialKeeper
+    package let settings: SettingsBox
+    package let clock: any Clock
+    package let events: any EventSink
+    package let log: any Log
+    /// SHA-256.
+    package let digest: @Sendable ([UInt8]) -> Digest
+    /// A keyed hash of an identity, with the store's partition key.
+    package let partitionHash: @Sendable ([UInt8]) -> PartitionID
+
+    package init(
+        store: any Store, origin: any Origin, queue: any WriteQueue, delivery: any Delivery, network: any Network,
+        credentials: CredentialKeeper, settings: SettingsBox, clock: any Clock, events: any EventSink, log: any Log,
+        digest: @escaping @Sendable ([UInt8]) -> Digest,
+        partitionHash: @escaping @Sendable ([UInt8]) -> PartitionID
+    ) {
+        self.store = store
+        self.origin = origin
+        self.queue = queue
+        self.delivery = delivery
+        self.network = network
+        self.credentials = credentials
+        self.settings = settings
+        self.clock = clock
+        self.events = events
+        self.log = log
+        self.digest = digest
+        self.partitionHash = partitionHash
+    }
+}

@@ -1,0 +1,58 @@
+package import HTTPModel
+import Synchronization
+
+/// The newest credential of each identity that the origin has accepted. In memory only: secrets never reach the disk (design 4,
+/// "Whose"; 10). Safe from any thread.
+package final class CredentialKeeper: Sendable {
+    private struct Known: Sendable {
+        var fields: HTTPFields
+        /// Values that the origin answered with anything but 401 and 403, newest last, a few.
+        var proven: [HTTPFields]
+    }
+
+    private let known = Mutex<[PartitionID: Known]>([:])
+    private static let provenLimit = 8
+
+    package init() {}
+
+    /// The origin answered a request that carried these credential fields with anything but 401 or 403.
+    /// True where the partition had none before, or another: what waits for a credential may go on.
+    @discardableResult
+    package func accepted(_ fields: HTTPFields, for partition: PartitionID) -> Bool {
+        guard partition != .none, !fields.isEmpty else { return false }
+        return known.withLock { table in
+            var entry = table[partition] ?? Known(fields: HTTPFields(), proven: [])
+            let isNew = entry.fields != fields
+            entry.fields = fields
+            if !entry.proven.contains(fields) {
+                entry.proven.append(fields)
+                if entry.proven.count > Self.provenLimit { entry.proven.removeFirst() }
+            }
+            table[partition] = entry
+            return isNew
+        }
+    }
+
+    /// The origin refused these values (401): they are no longer used for replay and no longer proven.
+    package func refused(_ fields: HTTPFields, for partition: PartitionID) {
+        known.withLock { table in
+            guard var entry = table[partition] else { return }
+            entry.proven.removeAll { $0 == fields }
+            if entry.fields == fields { entry.fields = entry.proven.last ?? HTTPFields() }
+            table[partition] = entry.fields.isEmpty && entry.proven.isEmpty ? nil : entry
+        }
+    }
+
+    /// Whether the origin has accepted exactly these values for the partition in this process.
+    package func isProven(_ fields: HTTPFields, for partition: PartitionID) -> Bool {
+        known.withLock { $0[partition]?.proven.contains(fields) ?? false }
+    }
+
+    /// The credential fields to send for the partition; nil where none is known.
+    package func fields(for partition: PartitionID) -> HTTPFields? {
+        known.withLock { table in
+            guard let fields = table[partition]?.fields, !fields.isEmpty else { return nil }
+            return fields
+        }
+    }
+}

@@ -1,0 +1,152 @@
+import Synchronization
+
+/// A pattern of paths relative to the origin's base, without the query: `*` is one segment, a trailing `**` any rest (design 2).
+package struct PathPattern: Sendable, Hashable {
+    package let text: String
+    package init(_ text: String) { self.text = text }
+}
+
+/// Policies by path, first match wins, and their default.
+package struct PolicyTable: Sendable, Hashable {
+    package struct Rule: Sendable, Hashable {
+        package var pattern: PathPattern
+        package var layer: PolicyLayer
+
+        package init(pattern: PathPattern, layer: PolicyLayer) {
+            self.pattern = pattern
+            self.layer = layer
+        }
+    }
+
+    package var rules: [Rule] = []
+    package var defaultLayer = PolicyLayer()
+
+    package init() {}
+}
+
+/// Where a collection keeps its members (design 10, `collections`): JSON pointers.
+package struct CollectionRule: Sendable, Hashable {
+    package var path: PathPattern
+    /// To the array in the collection's representation; "" is the top level.
+    package var items = ""
+    /// To the object inside a member's own representation.
+    package var item = ""
+    /// To the id inside the object.
+    package var id = "/id"
+
+    package init(path: PathPattern) { self.path = path }
+}
+
+/// The part of an identity that stays through renewals (design 1, `partitionBy`).
+package enum IdentityPart: Sendable, Hashable {
+    /// The user name of Basic credentials.
+    case basicUser
+    /// Claims of a JWT in a Bearer token.
+    case jwt(claims: [String])
+    case cookies(names: [String])
+    case header(String)
+}
+
+package struct PartitionRule: Sendable, Hashable {
+    package var path: PathPattern
+    package var part: IdentityPart
+
+    package init(path: PathPattern, part: IdentityPart) {
+        self.path = path
+        self.part = part
+    }
+}
+
+/// A credential for replay and refresh: a header and where its present value comes from (design 10, `credentials`).
+package struct CredentialSource: Sendable, Hashable {
+    package enum Origin: Sendable, Hashable {
+        case file(String)
+        case command([String])
+    }
+
+    package var header: String
+    package var source: Origin
+
+    package init(header: String, source: Origin) {
+        self.header = header
+        self.source = source
+    }
+}
+
+/// An access token (design 13).
+package struct AccessToken: Sendable, Hashable {
+    package var secret: String
+    package var isReadOnly: Bool
+
+    package init(secret: String, isReadOnly: Bool) {
+        self.secret = secret
+        self.isReadOnly = isReadOnly
+    }
+}
+
+/// How the probe asks (design 8). Without a target it only makes a connection.
+package struct ProbeSettings: Sendable, Hashable {
+    package var target: Target?
+    package var status: Int?
+    /// Field name and the value it must have: the identity check.
+    package var header: (name: String, value: String)? {
+        get { headerName.map { ($0, headerValue) } }
+        set {
+            headerName = newValue?.name
+            headerValue = newValue?.value ?? ""
+        }
+    }
+    package var headerName: String?
+    package var headerValue = ""
+    /// Seconds between probes at most.
+    package var maxInterval = 1.0
+
+    package init() {}
+}
+
+/// All settings that requests and delivery look at. A value: a reload replaces it whole. Times in seconds, sizes in bytes.
+package struct Settings: Sendable {
+    package var policies = PolicyTable()
+    package var collections: [CollectionRule] = []
+    package var partitionBy: [PartitionRule] = []
+    /// Further credential fields beside the built-in ones.
+    package var credentialFields: [String] = []
+    package var secretFields: [String] = []
+    package var secretParameters = ["access_token", "token", "api_key", "key", "sig"]
+    package var credentials: [CredentialSource] = []
+    package var urlFields = ["Next-Page"]
+    package var targetedFields: [String] = []
+    /// Whether saveIfOffline, deleteIfOffline and persistentState are taken from the query.
+    package var reservedParameters = true
+    package var accessTokens: [AccessToken] = []
+    package var allowedHosts: [String] = []
+    package var allowedOrigins: [String] = []
+    /// Hosts of the listen addresses, lower case, without port.
+    package var listenHosts: [String] = []
+    /// The listener that alone serves /cache and /metrics; nil: all do.
+    package var manageListener: ListenerID?
+    package var maxJSONSize: Int64 = 16 << 20
+    package var maxBodySize: Int64 = 1 << 40
+    package var laneWait = 5.0
+    package var settle = 2.0
+    package var staleTimeout = 3.0
+    package var coalesce = true
+    package var idempotentOrigin = false
+    /// nil: for ever.
+    package var maxAttempts: Int?
+    package var replayConcurrency = 8
+    package var receiptRetention = 7.0 * 86400
+    package var probe = ProbeSettings()
+    package var oracleSync = false
+
+    package init() {}
+}
+
+/// Holds the settings in force. Reads are short copies; a reload swaps the value.
+package final class SettingsBox: Sendable {
+    private let value: Mutex<Settings>
+    package init(_ settings: Settings) { value = Mutex(settings) }
+    package var current: Settings { value.withLock { $0 } }
+    package func replace(_ settings: Settings) { value.withLock { $0 = settings } }
+    package func update(_ change: (inout Settings) -> Void) { value.withLock { change(&$0) } }
+}
