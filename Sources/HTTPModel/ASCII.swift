@@ -34,9 +34,15 @@ extension StringProtocol {
 
     /// Without SP and HTAB at both ends.
     package var trimmingFieldSpace: Substring {
-        var slice = Substring(self)
-        while let first = slice.utf8.first, first.isFieldSpace { slice = slice.dropFirst() }
-        while let last = slice.last, last == " " || last == "\t" { slice = slice.dropLast() }
-        return slice
+        let whole = Substring(self)
+        var bytes = whole.utf8
+        while bytes.first?.isFieldSpace == true { bytes.removeFirst() }
+        while bytes.last?.isFieldSpace == true { bytes.removeLast() }
+        return whole[bytes.startIndex..<bytes.endIndex]
+    }
+
+    /// Equality by bytes. `==` of `String` takes texts for equal that only look alike (canonical equivalence).
+    package func hasSameBytes(as other: some StringProtocol) -> Bool {
+        utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
     }
 }
