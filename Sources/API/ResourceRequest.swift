@@ -1,0 +1,79 @@
+package import CacheCore
+package import HTTPModel
+
+/// A request under /resources or /files after all checks that don't depend on its method: what reads and writes work with.
+package struct ResourceRequest: Sendable {
+    /// As it arrived.
+    package let head: RequestHead
+    package let route: Route
+    /// Partition and target, the parameters that are for Holdfast removed.
+    package let key: EntryKey
+    /// The credential fields that the request carries (design 1, "partition").
+    package let credentials: HTTPFields
+    /// False where a part of an identity names the partition and the origin has not yet accepted these values: such a request
+    /// sees nothing that is kept (design 4, "Whose").
+    package let isProven: Bool
+    /// `Sync-Policy` of the request.
+    package let requestPolicy: PolicyLayer
+    /// The first pattern that matches, and the default below it.
+    package let configuredPolicy: [PolicyLayer]
+    /// `saveIfOffline`, by parameter or field; nil where absent.
+    package let saveIfOffline: Bool?
+    /// `deleteIfOffline`, likewise.
+    package let deleteIfOffline: Bool?
+    /// `persistentState=true`.
+    package let persistentState: Bool
+    /// Fields for the origin: end-to-end, without what is for Holdfast; `Via` appended (see `OriginFields`).
+    package let originFields: HTTPFields
+    /// As they were when the request arrived.
+    package let settings: Settings
+    /// Whether the query holds a secret parameter (`secretParameters`): its answer and target are never kept.
+    package let hasSecretParameter: Bool
+
+    package init(
+        head: RequestHead, route: Route, key: EntryKey, credentials: HTTPFields, isProven: Bool,
+        requestPolicy: PolicyLayer, configuredPolicy: [PolicyLayer], saveIfOffline: Bool?, deleteIfOffline: Bool?,
+        persistentState: Bool, originFields: HTTPFields, settings: Settings, hasSecretParameter: Bool
+    ) {
+        self.head = head
+        self.route = route
+        self.key = key
+        self.credentials = credentials
+        self.isProven = isProven
+        self.requestPolicy = requestPolicy
+        self.configuredPolicy = configuredPolicy
+        self.saveIfOffline = saveIfOffline
+        self.deleteIfOffline = deleteIfOffline
+        self.persistentState = persistentState
+        self.originFields = originFields
+        self.settings = settings
+        self.hasSecretParameter = hasSecretParameter
+    }
+
+    package var target: Target { key.target }
+    package var method: HTTPMethod { head.method }
+
+    /// The policy in force by the precedence of design 2: the offline flag (`offline` only), Sync-Policy, the entry's, the
+    /// pattern's, the default, the built-in default.
+    package func policy(entry: Entry?, offline: Bool = false) -> Policy {
+        var layers: [PolicyLayer] = []
+        if offline, let flag = method == .delete ? deleteIfOffline : saveIfOffline {
+            var layer = PolicyLayer()
+            layer.updatePolicy = flag ? .queueIfOffline : .updateIfOnline
+            layers.append(layer)
+        }
+        layers.append(requestPolicy)
+        if let entry { layers.append(entry.policy) }
+        return Policy(layers: layers + configuredPolicy)
+    }
+
+    /// The same request for another target (a temporary one that has become real).
+    package func retargeted(to target: Target) -> ResourceRequest {
+        ResourceRequest(
+            head: head, route: route, key: EntryKey(partition: key.partition, target: target),
+            credentials: credentials, isProven: isProven, requestPolicy: requestPolicy,
+            configuredPolicy: configuredPolicy, saveIfOffline: saveIfOffline, deleteIfOffline: deleteIfOffline,
+            persistentState: persistentState, originFields: originFields, settings: settings,
+            hasSecretParameter: hasSecretParameter)
+    }
+}
