@@ -52,4 +52,15 @@ package enum FieldList {
         }
         return String(decoding: bytes, as: UTF8.self)
     }
+
+    /// A quoted-string of the text (RFC 9110 5.6.4).
+    package static func quote(_ text: String) -> String {
+        var bytes: [UInt8] = [UInt8(ascii: "\"")]
+        for byte in text.utf8 {
+            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { bytes.append(UInt8(ascii: "\\")) }
+            bytes.append(byte)
+        }
+        bytes.append(UInt8(ascii: "\""))
+        return String(decoding: bytes, as: UTF8.self)
+    }
 }

@@ -41,27 +41,30 @@ extension JSONValue: Hashable {
 
 /// The members of an object by name, the last of each name; in the order in which names first appear.
 struct JSONMembers: Sequence {
-    /// Compared by bytes, as names of members are.
-    private struct Name: Hashable {
-        let text: String
-        static func == (first: Name, second: Name) -> Bool { first.text.isSameText(as: second.text) }
-        func hash(into hasher: inout Hasher) { hasher.combine(text) }
-    }
-
     private var order: [String] = []
-    private var values: [Name: JSONValue]
+    private var values: [JSONName: JSONValue]
 
     init(_ members: [JSONMember]) {
         values = Dictionary(minimumCapacity: members.count)
-        for member in members where values.updateValue(member.value, forKey: Name(text: member.name)) == nil {
+        for member in members where values.updateValue(member.value, forKey: JSONName(member.name)) == nil {
             order.append(member.name)
         }
     }
 
     var count: Int { order.count }
-    subscript(name: String) -> JSONValue? { values[Name(text: name)] }
+    subscript(name: String) -> JSONValue? { values[JSONName(name)] }
 
     func makeIterator() -> some IteratorProtocol<(name: String, value: JSONValue)> {
-        order.lazy.map { (name: $0, value: values[Name(text: $0)]!) }.makeIterator()
+        order.lazy.map { (name: $0, value: values[JSONName($0)]!) }.makeIterator()
     }
+}
+
+/// The name of a member as a key, compared by bytes.
+struct JSONName: Hashable {
+    let text: String
+
+    init(_ text: String) { self.text = text }
+
+    static func == (first: JSONName, second: JSONName) -> Bool { first.text.isSameText(as: second.text) }
+    func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }

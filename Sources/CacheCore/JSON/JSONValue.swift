@@ -50,7 +50,7 @@ extension JSONValue {
     package var double: Double? { numberText.flatMap { Double($0) }.flatMap { $0.isFinite ? $0 : nil } }
 
     /// The member of that name, the last one where several bear it; nil where there is none or this is no object. Setting
-    /// replaces the last one in its place or appends; setting nil removes all of the name. On a value that is no object,
+    /// replaces the last one in its place, and drops others of the name, or appends; setting nil removes all of the name. On a value that is no object,
     /// setting makes it one.
     package subscript(name: String) -> JSONValue? {
         get {
@@ -63,6 +63,9 @@ extension JSONValue {
             if let newValue {
                 if let index = members.lastIndex(where: { $0.name.isSameText(as: name) }) {
                     members[index].value = newValue
+                    if members[..<index].contains(where: { $0.name.isSameText(as: name) }) {
+                        members[..<index].removeAll { $0.name.isSameText(as: name) }
+                    }
                 } else {
                     members.append(JSONMember(name, newValue))
                 }
