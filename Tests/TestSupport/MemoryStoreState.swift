@@ -1,0 +1,94 @@
+import CacheCore
+import HTTPModel
+
+extension MemoryStore.State {
+    /// Applies one change; `touched` gains the entries whose hits are no longer right.
+    mutating func apply(_ change: StoreChange, touched: inout Set<EntryKey>) {
+        switch change {
+        case .putCopy(let key, let copy):
+            var entry = entries[key] ?? Entry(key: key)
+            entry.copies.removeAll { $0.selecting == copy.selecting }
+            entry.copies.insert(copy, at: 0)
+            entry.lastSync = copy.responseTime
+            entries[key] = entry
+            touched.insert(key)
+        case .expire(let key):
+            expire(key)
+            touched.insert(key)
+        case .expirePath(let partition, let path):
+            for key in entries.keys where key.partition == partition && key.target.path == path {
+                expire(key)
+                touched.insert(key)
+            }
+        case .removeEntry(let key):
+            entries[key] = nil
+            touched.insert(key)
+        case .setPolicy(let key, let policy):
+            entries[key, default: Entry(key: key)].policy = policy
+            touched.insert(key)
+        case .setPin(let key, let pin):
+            entries[key, default: Entry(key: key)].pin = pin
+            touched.insert(key)
+        case .putOperation(let operation):
+            operations[operation.id] = operation
+            touched.insert(operation.lane)
+            touched.insert(EntryKey(partition: operation.partition, target: operation.target))
+        case .putConflict(let conflict):
+            conflicts[conflict.id] = conflict
+            touched.insert(conflict.key)
+        case .putKeyRecord(let record):
+            records[.init(partition: record.partition, key: record.key)] = record
+        case .removeKeyRecord(let partition, let key):
+            records[.init(partition: partition, key: key)] = nil
+        case .putAlias(let alias):
+            aliases[EntryKey(partition: alias.partition, target: alias.temporary)] = alias
+        case .movePartition(let from, let to):
+            move(from, to, touched: &touched)
+        }
+    }
+
+    private mutating func expire(_ key: EntryKey) {
+        guard var entry = entries[key] else { return }
+        for index in entry.copies.indices { entry.copies[index].isExpired = true }
+        entries[key] = entry
+    }
+
+    private mutating func move(_ from: PartitionID, _ to: PartitionID, touched: inout Set<EntryKey>) {
+        guard from != to else { return }
+        for (key, entry) in entries where key.partition == from {
+            let moved = EntryKey(partition: to, target: key.target)
+            var result = entries[moved] ?? Entry(key: moved)
+            if result.copies.isEmpty {
+                result.copies = entry.copies
+                result.lastSync = entry.lastSync
+            }
+            if result.policy.isEmpty { result.policy = entry.policy }
+            result.pin = result.pin ?? entry.pin
+            entries[moved] = result
+            entries[key] = nil
+            touched.formUnion([key, moved])
+        }
+        for (id, var operation) in operations where operation.partition == from {
+            touched.insert(operation.lane)
+            operation.partition = to
+            touched.insert(operation.lane)
+            operations[id] = operation
+        }
+        for (id, var conflict) in conflicts where conflict.key.partition == from {
+            touched.insert(conflict.key)
+            conflict.key = EntryKey(partition: to, target: conflict.key.target)
+            touched.insert(conflict.key)
+            conflicts[id] = conflict
+        }
+        for (key, var record) in records where key.partition == from {
+            record.partition = to
+            records[key] = nil
+            records[.init(partition: to, key: record.key)] = record
+        }
+        for (key, var alias) in aliases where key.partition == from {
+            alias.partition = to
+            aliases[key] = nil
+            aliases[EntryKey(partition: to, target: key.target)] = alias
+        }
+    }
+}
