@@ -1,0 +1,46 @@
+package import HTTPModel
+
+/// Which variant of an entry answers a request (RFC 9111 4.1).
+package enum Selecting {
+    /// The selecting fields of an answer: each name that `vary` (the values of all Vary lines) lists, in lower case and sorted,
+    /// with the request's normalised value, "" where absent. `Vary: *` gives the one field `*`.
+    package static func fields(vary: [String], request: HTTPFields) -> [HTTPField] {
+        let names = Set(vary.flatMap { FieldList.split($0) }.map(\.asciiLowercased))
+        guard !names.contains("*") else { return [HTTPField("*", "")] }
+        return names.sorted().map { HTTPField($0, normalised($0, of: request)) }
+    }
+
+    /// The newest copy whose selecting fields are the request's. A copy of `Vary: *` never matches.
+    package static func choose(_ copies: [ServerCopy], request: HTTPFields) -> ServerCopy? {
+        copies.first { matches($0, request: request) }
+    }
+
+    package static func matches(_ copy: ServerCopy, request: HTTPFields) -> Bool {
+        copy.selecting.allSatisfy { $0.name != "*" && normalised($0.name, of: request) == $0.value }
+    }
+
+    /// The request's value of a field, made alike for requests that mean the same: lines combined, no space around commas;
+    /// for Accept-Encoding and Accept-Language also case, order, repeats and `q=1`. "" where it is absent.
+    package static func normalised(_ name: String, of request: HTTPFields) -> String {
+        guard let value = request.combined(name) else { return "" }
+        let elements = FieldList.split(value)
+        switch name {
+        case "accept-encoding", "accept-language":
+            return Set(elements.map(preference)).sorted().joined(separator: ",")
+        default:
+            return elements.joined(separator: ",")
+        }
+    }
+
+    /// One member of a list of preferences: lower case, without space and without a weight of 1. `x-gzip` is `gzip`
+    /// (RFC 9110 8.4.1.3).
+    private static func preference(_ element: Substring) -> String {
+        var parts = FieldList.split(String(element), separator: UInt8(ascii: ";")).map { part in
+            String(decoding: part.utf8.filter { !$0.isFieldSpace }.map(\.asciiLowercased), as: UTF8.self)
+        }
+        parts.removeAll { ["q=1", "q=1.", "q=1.0", "q=1.00", "q=1.000"].contains($0) }
+        if parts.first == "x-gzip" { parts[0] = "gzip" }
+        if parts.first == "x-compress" { parts[0] = "compress" }
+        return parts.joined(separator: ";")
+    }
+}

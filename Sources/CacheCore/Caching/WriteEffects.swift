@@ -1,0 +1,126 @@
+package import HTTPModel
+
+/// What a delivered write does to server copies (design 4, "What replaces the server copy"; RFC 9111 4.4).
+package enum WriteEffects {
+    /// The changes for one commit, in order.
+    ///
+    /// `answerBody` nil: the answer had none. `sentBody`: the bytes as they were sent; nil where they had a Content-Encoding.
+    /// `entry`: what is stored of the key. `sentFields`: the request's, for the selecting fields of what is stored. An answer
+    /// that is an error changes nothing, but for 404 and 410, which show that the target is gone.
+    package static func changes(
+        key: EntryKey, method: HTTPMethod, status: Int, answerFields: HTTPFields, answerBody: Content?,
+        answerBodyIsComplete: Bool, sentBody: Content?, sentType: String?, entry: Entry?, originBase: String,
+        requestTime: Double, responseTime: Double, epoch: Int64, policy: Policy = Policy(),
+        sentFields: HTTPFields = HTTPFields()
+    ) -> [StoreChange] {
+        guard !method.isSafe else { return [] }
+        let isGone = (status == 404 || status == 410) && (method == .put || method == .patch || method == .delete)
+        guard (200...399).contains(status) || isGone && entry != nil else { return [] }
+
+        var changes = expiry(of: key, method: method)
+        changes += linked(in: answerFields, key: key, originBase: originBase).map { .expire($0) }
+        guard !policy.noCache else { return changes }
+
+        let answer = Answer(
+            status: status, fields: answerFields, body: answerBodyIsComplete ? answerBody : nil,
+            isEmpty: answerBody.map { answerBodyIsComplete && $0.length == 0 } ?? true)
+        var copy: ServerCopy?
+        if isGone || method == .delete && (200...299).contains(status) && status != 202 {
+            copy = ServerCopy(
+                status: status == 410 ? 410 : 404, fields: ["Date": HTTPDate(responseTime).text], content: .empty,
+                requestTime: requestTime, responseTime: responseTime, explicitFreshnessOnly: true, epoch: epoch)
+        } else if !(policy.respectNoStore && CacheControl(response: answerFields).noStore),
+            let (fields, content) = representation(
+                after: answer, method: method, key: key, sentBody: sentBody, sentType: sentType, entry: entry,
+                originBase: originBase),
+            let selecting = selecting(of: fields, sentFields: sentFields)
+        {
+            copy = ServerCopy(
+                status: 200, fields: fields, content: content, requestTime: requestTime, responseTime: responseTime,
+                selecting: selecting, explicitFreshnessOnly: true, epoch: epoch)
+        }
+        if let copy { changes.append(.putCopy(key, copy)) }
+        return changes
+    }
+
+    private struct Answer {
+        var status: Int
+        var fields: HTTPFields
+        /// Only where it is complete.
+        var body: Content?
+        var isEmpty: Bool
+    }
+
+    /// The target itself, its lists and the collection that holds it, in the partition and among what belongs to nobody.
+    private static func expiry(of key: EntryKey, method: HTTPMethod) -> [StoreChange] {
+        let partitions = key.partition == .none ? [key.partition] : [key.partition, .none]
+        return partitions.flatMap { partition -> [StoreChange] in
+            let target = key.target
+            var changes: [StoreChange] = [.expire(EntryKey(partition: partition, target: target))]
+            if method == .post || target.query != nil {
+                changes.append(.expirePath(partition, path: String(target.path)))
+            }
+            if method != .post, let parent = target.parentPath {
+                changes.append(.expirePath(partition, path: String(parent)))
+            }
+            return changes
+        }
+    }
+
+    /// The targets under the origin that Location and Content-Location name, but for the key's own.
+    private static func linked(in fields: HTTPFields, key: EntryKey, originBase: String) -> [EntryKey] {
+        ["Location", "Content-Location"].compactMap { name in
+            target(in: fields, name, at: key.target, originBase: originBase)
+        }.filter { $0 != key.target }.map { EntryKey(partition: key.partition, target: $0) }
+    }
+
+    /// The target that a field names; nil where it is absent or lies elsewhere.
+    private static func target(
+        in fields: HTTPFields, _ name: String, at target: Target, originBase: String
+    ) -> Target? {
+        guard let reference = fields[name], !reference.isEmpty else { return nil }
+        let url = URLReference.resolve(reference, at: target.text, under: originBase)
+        return URLReference.originForm(of: url, under: originBase).map { Target(unchecked: $0) }
+    }
+
+    /// What the target's representation is now, where the answer proves it: its fields and bytes.
+    private static func representation(
+        after answer: Answer, method: HTTPMethod, key: EntryKey, sentBody: Content?, sentType: String?, entry: Entry?,
+        originBase: String
+    ) -> (HTTPFields, Content)? {
+        guard (200...299).contains(answer.status), answer.status != 202, answer.status != 206 else { return nil }
+        let isWhole = answer.status == 200 || answer.status == 201
+        if isWhole, let body = answer.body, !answer.isEmpty, let type = answer.fields["Content-Type"] {
+            let location = target(in: answer.fields, "Content-Location", at: key.target, originBase: originBase)
+            let known = entry?.copies.first { !$0.isGone }?.fields["Content-Type"] ?? sentType
+            let isItsOwn =
+                method != .post && location == nil && answer.fields.etag != nil
+                && known.flatMap { MediaType($0)?.essence } == MediaType(type)?.essence
+            if location == key.target || isItsOwn {
+                var fields = Validation.stripped(answer.fields)
+                fields.remove("Location")
+                return (fields, body)
+            }
+        }
+        // An answer to PUT may have a strong tag only where the bytes were kept as they are (RFC 9110 9.3.4).
+        if method == .put, answer.isEmpty, answer.fields.etag?.isStrong == true, let sentBody {
+            var fields = Validation.stripped(answer.fields)
+            fields.removeAll { field in
+                field.name.equalsIgnoringASCIICase("Location")
+                    || field.name.asciiLowercased.hasPrefix("content-")
+            }
+            if let sentType { fields["Content-Type"] = sentType }
+            return (fields, sentBody)
+        }
+        return nil
+    }
+
+    /// nil where it can't be told which requests the copy is for.
+    private static func selecting(of fields: HTTPFields, sentFields: HTTPFields) -> [HTTPField]? {
+        let selecting = Selecting.fields(vary: fields.values("Vary"), request: sentFields)
+        guard !selecting.contains(where: { $0.name == "*" }) else { return nil }
+        // Bytes without a coding are right for every Accept-Encoding.
+        let isPlain = fields["Content-Encoding"].map { $0.equalsIgnoringASCIICase("identity") } ?? true
+        return isPlain ? selecting.filter { $0.name != "accept-encoding" } : selecting
+    }
+}

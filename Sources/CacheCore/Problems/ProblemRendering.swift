@@ -1,0 +1,40 @@
+extension Problem {
+    /// The body as application/problem+json (RFC 9457). `instance`: the URI path of what was asked for, without secrets.
+    package func body(instance: String?) -> [UInt8] {
+        var bytes: [UInt8] = []
+        JSONValue.object(omittingNil: [
+            "type": .string("/problems/" + code.slug),
+            "title": .string(code.meaning.title),
+            "status": JSONValue(status),
+            "detail": .string(detail),
+            "instance": instance.map { .string($0) },
+        ]).write(into: &bytes)
+        // The further members are JSON already.
+        for member in members {
+            bytes.removeLast()
+            bytes.append(UInt8(ascii: ","))
+            JSONValue.string(member.name).write(into: &bytes)
+            bytes.append(UInt8(ascii: ":"))
+            bytes += member.json.utf8
+            bytes.append(UInt8(ascii: "}"))
+        }
+        return bytes
+    }
+
+    /// The refusal that a store's error is answered with (design 12).
+    package static func from(_ error: StoreError) -> Problem {
+        switch error {
+        case .full:
+            Problem(.storeFull, "Nothing was kept. Deliver or discard queued writes, or raise maxStoreSize.")
+        case .tooLarge:
+            Problem(.tooLarge, "The store can never hold a body of this size. Raise maxStoreSize or send less.")
+        case .failed, .closed:
+            Problem(.storeFailed, "Nothing was kept. The log says why; try again when the disk is in order.")
+        case .corrupt:
+            Problem(
+                .storeFailed,
+                "The stored bytes are damaged and are not served. Ask again while the origin is reachable.",
+                status: 500)
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import Synchronization
+
+/// Makes the ids of this process: 48 bits of time in milliseconds and 80 random bits as 26 digits of Crockford's base 32, so
+/// that later ones sort behind earlier ones, those of one millisecond too. Safe from any thread.
+package enum IDs {
+    /// `now` in seconds since 1970.
+    package static func operation(now: Double) -> OperationID { OperationID(next(now: now)) }
+
+    /// Any other record (conflict, upload, action); sorts like an operation's.
+    package static func record(now: Double) -> String { next(now: now) }
+
+    /// The last segment of a temporary target: `hf-` and 26 characters, unique for ever (design 5).
+    package static func temporaryMember() -> String { "hf-" + random() }
+
+    /// An entity tag of Holdfast's own, quotes included (design 3).
+    package static func tag() -> String { "\"hf-" + random() + "\"" }
+
+    /// An Idempotency-Key for a write that brought none.
+    package static func idempotencyKey() -> String { "hf-" + random() }
+
+    private struct Last: Sendable {
+        var milliseconds: UInt64 = 0
+        var high: UInt16 = 0
+        var low: UInt64 = 0
+    }
+
+    private static let last = Mutex(Last())
+
+    private static func next(now: Double) -> String {
+        let milliseconds = UInt64(min(max(now * 1000, 0), 281_474_976_710_655))
+        let id = last.withLock { last in
+            // A clock that was set back does not make ids that sort before earlier ones.
+            if milliseconds > last.milliseconds {
+                last = Last(
+                    milliseconds: milliseconds, high: .random(in: 0...(.max >> 1)), low: .random(in: 0...(.max)))
+            } else {
+                let (low, overflow) = last.low.addingReportingOverflow(.random(in: 1...(1 << 40)))
+                last.low = low
+                if overflow { last.high &+= 1 }
+            }
+            return last
+        }
+        return text(UInt128(id.milliseconds) << 80 | UInt128(id.high) << 64 | UInt128(id.low))
+    }
+
+    private static func random() -> String { text(.random(in: 0...(.max))) }
+
+    private static func text(_ value: UInt128) -> String {
+        var bytes = [UInt8](repeating: 0, count: 26)
+        var rest = value
+        for index in stride(from: 25, through: 0, by: -1) {
+            bytes[index] = digits[Int(rest & 31)]
+            rest >>= 5
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static let digits = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
+}
