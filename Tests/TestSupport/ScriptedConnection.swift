@@ -127,6 +127,7 @@ final class ScriptedConnection {
                     left -= block.count
                 }
             case .wait(let gate): if !server.waitReadable(gate.readEnd) { isOpen = false }
+            case .open(let gate): gate.open()
             case .pause(let milliseconds): if server.stopping.poll(for: milliseconds) { isOpen = false }
             case .awaitClose:
                 while fill() { buffer.removeAll() }

@@ -8,6 +8,8 @@ package enum ScriptedStep: Sendable {
     case pattern(count: Int)
     /// Waits until the test opens the gate (or the origin stops).
     case wait(Gate)
+    /// Opens a gate: tells the test that the script has come so far.
+    case open(Gate)
     /// Lets time pass, for answers that are late.
     case pause(milliseconds: Int32)
     /// Waits until the client closes its side.

@@ -1,0 +1,103 @@
+import CacheCore
+import HTTPModel
+
+/// One request, prepared for the transfer thread: everything that can be made beforehand is.
+struct Job: Sendable {
+    enum Body: Sendable {
+        /// No body and no Content-Length.
+        case none
+        /// Sent together with the head.
+        case small([UInt8])
+        case upload(UploadChannel)
+    }
+
+    /// Bodies up to this size leave in one write with the head.
+    private static let smallBody = 64 << 10
+
+    let id: Int
+    let method: HTTPMethod
+    /// The request target with the base's prefix, ending in NUL.
+    let target: [UInt8]
+    /// Field lines as libcurl takes them, each ending in NUL.
+    let lines: [[UInt8]]
+    let body: Body
+    let answer: AnswerChannel
+    /// True for a bare connection without a request.
+    let isProbe: Bool
+
+    /// A bare connection.
+    init(probe id: Int) {
+        self.id = id
+        method = .options
+        target = []
+        lines = []
+        body = .none
+        answer = AnswerChannel()
+        isProbe = true
+    }
+
+    /// Throws where the request can't be put on the wire as one.
+    init(_ request: OriginRequest, id: Int, prefix: String) throws(OriginError) {
+        let method = request.method
+        guard !method.rawValue.isEmpty, method.rawValue.utf8.allSatisfy(\.isTokenByte) else {
+            throw .badAnswer(reason: "the method can't be sent")
+        }
+        let target = request.target.fieldBytes
+        guard target.first == UInt8(ascii: "/") || target == [UInt8(ascii: "*")],
+            target.allSatisfy({ $0 > 0x20 && $0 != 0x7F })
+        else { throw .badAnswer(reason: "the target can't be sent") }
+        self.id = id
+        self.method = method
+        self.target = (target.count == 1 && target[0] == UInt8(ascii: "*") ? [] : Array(prefix.utf8)) + target + [0]
+        answer = AnswerChannel()
+        isProbe = false
+        switch request.body {
+        case .none:
+            // RFC 9110 8.6: a method that usually carries a body says so when it has none.
+            body = method == .post || method == .put || method == .patch ? .small([]) : .none
+        case .bytes(let bytes) where bytes.count <= Self.smallBody: body = .small(bytes)
+        case .bytes(let bytes): body = .upload(UploadChannel(bytes: bytes))
+        case .stream(let length, let source): body = .upload(UploadChannel(length: length, source: source))
+        }
+        lines = try Self.lines(request.fields)
+    }
+
+    /// Whether libcurl may send it again on a new connection when a pooled one turns out to be dead.
+    var isRepeatable: Bool {
+        guard method == .get || method == .head || method == .options else { return false }
+        if case .upload = body { return false }
+        return true
+    }
+
+    var hasBody: Bool {
+        switch body {
+        case .none: false
+        case .small(let bytes): !bytes.isEmpty
+        case .upload: true
+        }
+    }
+
+    /// The fields of the request, and an empty line for each that libcurl would add by itself.
+    private static func lines(_ fields: HTTPFields) throws(OriginError) -> [[UInt8]] {
+        let framing = [
+            "Host", "Content-Length", "Transfer-Encoding", "Connection", "Expect", "Keep-Alive", "TE", "Trailer",
+            "Upgrade", "Proxy-Connection",
+        ]
+        var lines: [[UInt8]] = []
+        lines.reserveCapacity(fields.count + 3)
+        for field in fields where !framing.contains(where: { field.name.equalsIgnoringASCIICase($0) }) {
+            let value = field.value.fieldBytes
+            guard !field.name.isEmpty, field.name.utf8.allSatisfy(\.isTokenByte),
+                value.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 })
+            else { throw .badAnswer(reason: "the field \(field.name) can't be sent") }
+            // libcurl drops "Name:" and sends "Name;" as "Name:".
+            let isEmpty = value.allSatisfy(\.isFieldSpace)
+            lines.append(Array(field.name.utf8) + (isEmpty ? [0x3B] : [0x3A, 0x20] + value) + [0])
+        }
+        for name in ["Accept", "Content-Type", "User-Agent"] where !fields.contains(name) {
+            lines.append(Array(name.utf8) + [0x3A, 0])
+        }
+        lines.append(Array("Expect:".utf8) + [0])
+        return lines
+    }
+}

@@ -1,0 +1,52 @@
+import CCurl
+import Glibc
+import Synchronization
+
+/// Owns the thread on which all transfers run, and stops it when released. Callable from any thread.
+final class TransferThread: Sendable {
+    let mailbox = Mailbox()
+    private let thread: Mutex<pthread_t?>
+
+    private final class Start: Sendable {
+        let options: OriginOptions
+        let mailbox: Mailbox
+        init(options: OriginOptions, mailbox: Mailbox) {
+            self.options = options
+            self.mailbox = mailbox
+        }
+    }
+
+    /// libcurl's own set-up, once in a process and before any other call.
+    private static let isLibraryReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
+
+    init(_ options: OriginOptions) {
+        precondition(Self.isLibraryReady, "libcurl can't be set up")
+        let start = unsafe Unmanaged.passRetained(Start(options: options, mailbox: mailbox))
+        var thread = pthread_t()
+        let code = unsafe pthread_create(&thread, nil, runTransferLoop, start.toOpaque())
+        precondition(code == 0, "no thread can be started")
+        self.thread = Mutex(thread)
+    }
+
+    deinit { stop() }
+
+    /// Ends all transfers and the thread; returns when it is gone. Further calls do nothing.
+    func stop() {
+        mailbox.close()
+        guard let thread = thread.withLock({ $0.take() }) else { return }
+        pthread_join(thread, nil)
+    }
+
+    fileprivate static func run(_ context: UnsafeMutableRawPointer) {
+        let start = unsafe Unmanaged<Start>.fromOpaque(context).takeRetainedValue()
+        guard let loop = TransferLoop(start.options, mailbox: start.mailbox) else {
+            fatalError("libcurl has no memory")
+        }
+        loop.run()
+    }
+}
+
+private func runTransferLoop(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    if let context = unsafe context { unsafe TransferThread.run(context) }
+    return nil
+}
