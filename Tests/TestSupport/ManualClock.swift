@@ -1,4 +1,4 @@
-package import CacheCore
+import CacheCore
 import Synchronization
 
 /// A clock that stands still until a test moves it.

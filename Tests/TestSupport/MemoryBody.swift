@@ -1,4 +1,4 @@
-package import CacheCore
+import CacheCore
 import Synchronization
 
 /// Gathers a body for a `MemoryStore`.
