@@ -1,0 +1,105 @@
+package import CacheCore
+import Glibc
+import HTTPModel
+
+/// Reads the present value of a credential: a file's content or a command's output, without the line end.
+package enum SecretReader {
+    /// Longer ones are no credentials.
+    private static let limit = 64 << 10
+    /// Seconds that a command may take.
+    private static let patience: Int32 = 10
+
+    /// nil where the file can't be read, or the command fails or takes too long. Runs on a thread of its own, since both block.
+    package static func read(_ origin: CredentialSource.Origin) async -> String? {
+        await withCheckedContinuation { continuation in
+            let work = Work(origin: origin, continuation: continuation)
+            var thread = pthread_t()
+            let context = Unmanaged.passRetained(work)
+            let code = pthread_create(
+                &thread, nil,
+                { context in
+                    let work = Unmanaged<Work>.fromOpaque(context!).takeRetainedValue()
+                    work.continuation.resume(returning: SecretReader.readNow(work.origin))
+                    return nil
+                }, context.toOpaque())
+            if code == 0 {
+                pthread_detach(thread)
+            } else {
+                context.release()
+                continuation.resume(returning: nil)
+            }
+        }
+    }
+
+    private final class Work: Sendable {
+        let origin: CredentialSource.Origin
+        let continuation: CheckedContinuation<String?, Never>
+
+        init(origin: CredentialSource.Origin, continuation: CheckedContinuation<String?, Never>) {
+            self.origin = origin
+            self.continuation = continuation
+        }
+    }
+
+    private static func readNow(_ origin: CredentialSource.Origin) -> String? {
+        switch origin {
+        case .file(let path):
+            let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else { return nil }
+            defer { close(descriptor) }
+            return drain(descriptor, until: nil)
+        case .command(let words): return run(words)
+        }
+    }
+
+    private static func run(_ words: [String]) -> String? {
+        guard let program = words.first else { return nil }
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { return nil }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        defer { close(ends[0]) }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
+        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) }
+        arguments.append(nil)
+        defer { for argument in arguments { free(argument) } }
+        var child: pid_t = 0
+        let code = posix_spawnp(&child, program, &actions, nil, arguments, environ)
+        close(ends[1])
+        guard code == 0 else { return nil }
+        var clock = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &clock)
+        let value = drain(ends[0], until: clock.tv_sec + Int(patience))
+        if value == nil { kill(child, SIGKILL) }
+        var status: Int32 = 0
+        while waitpid(child, &status, 0) == -1 && errno == EINTR {}
+        return status == 0 ? value : nil
+    }
+
+    /// Everything until the end, without the line end; nil at an error, above the limit or past the deadline.
+    private static func drain(_ descriptor: Int32, until deadline: Int?) -> String? {
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 4096)
+        while true {
+            if let deadline {
+                var now = timespec()
+                clock_gettime(CLOCK_MONOTONIC, &now)
+                var interest = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+                guard now.tv_sec < deadline, poll(&interest, 1, Int32((deadline - now.tv_sec) * 1000)) > 0 else {
+                    return nil
+                }
+            }
+            let count = Glibc.read(descriptor, &piece, piece.count)
+            if count < 0 && errno == EINTR { continue }
+            guard count >= 0 else { return nil }
+            if count == 0 { break }
+            bytes += piece[..<count]
+            guard bytes.count <= limit else { return nil }
+        }
+        while let last = bytes.last, last == 10 || last == 13 { bytes.removeLast() }
+        return String(fieldBytes: bytes)
+    }
+}

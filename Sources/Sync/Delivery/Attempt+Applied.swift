@@ -1,0 +1,137 @@
+import CacheCore
+import HTTPModel
+
+/// A write that the origin has taken.
+extension Attempt {
+    func applied(_ response: OriginResponse, request: OutgoingWrite, sentAt: Double) async -> DeliveryOutcome {
+        let received = context.clock.now
+        let content: Content
+        do throws(AnswerKeeper.Failure) {
+            content = try await AnswerKeeper(context.store).whole(response, for: .operation)
+        } catch .cut {
+            return unknown(answer: nil)
+        } catch {
+            // It is in effect; only what it said is lost, for want of room.
+            context.log.write(.warning, "an answer could not be kept", [("operation", operation.id.text)])
+            return .delivered(
+                answer: KeptAnswer(status: response.status, fields: AnswerKeeper.keptFields(response.fields)),
+                newTarget: operation.kind == .create ? newTarget(response.fields, body: nil) : nil, newBase: .unknown,
+                copies: [.expire(operation.lane)] + ServerCopies.lists(of: operation))
+        }
+        let answer = KeptAnswer(
+            status: response.status, fields: AnswerKeeper.keptFields(response.fields),
+            content: content.length == 0 ? nil : content)
+        let sighting = Sighting(
+            status: response.status, fields: answer.fields, content: content, requestTime: sentAt,
+            responseTime: received, requestFields: request.fields)
+        switch operation.kind {
+        case .create: return await created(answer, sighting)
+        case .action:
+            return .delivered(
+                answer: answer, newTarget: nil, newBase: .unknown,
+                copies: [.expire(EntryKey(partition: operation.partition, target: operation.target))]
+                    + touched(by: answer))
+        case .edit, .resolution: break
+        }
+        if operation.method == .delete {
+            return .delivered(
+                answer: answer, newTarget: nil, newBase: .unknown,
+                copies: await goneCopies(unless: answer.status == 202) + touched(by: answer))
+        }
+        let (base, copies) = await edited(answer, sighting, request: request)
+        return .delivered(answer: answer, newTarget: nil, newBase: base, copies: copies + touched(by: answer))
+    }
+
+    // MARK: Edits
+
+    /// The base of what follows in the lane, and what becomes of the server copy.
+    private func edited(_ answer: KeptAnswer, _ sighting: Sighting, request: OutgoingWrite) async -> (
+        Base, [StoreChange]
+    ) {
+        let key = operation.lane
+        if let copy = proven(by: sighting, request: request) {
+            let changes = ServerCopies.seen(copy, as: key, policy: operation.policy, epoch: context.store.epoch)
+            return (copy.base, changes.map(ServerCopies.explicitly))
+        }
+        if let etag = sighting.etag {
+            return (
+                Base(etag: etag, mediaType: operation.effectiveType, content: operation.effective), [.expire(key)]
+            )
+        }
+        guard let successor = successor() else { return (.unknown, [.expire(key)]) }
+        // The next one needs a validator that the answer did not give (design 5, "base validator").
+        guard case .seen(let seen) = await look() else { return (.unknown, [.expire(key)]) }
+        let showsIt = seen.isGone ? false : await showsEffect(seen)
+        if !showsIt { memory.markDiverged(successor.id) }
+        return (
+            seen.base, ServerCopies.seen(seen, as: key, policy: operation.policy, epoch: context.store.epoch)
+        )
+    }
+
+    /// The representation that the answer proves: its body where it says so, or what was sent to a PUT with a strong tag.
+    private func proven(by answer: Sighting, request: OutgoingWrite) -> Sighting? {
+        guard answer.status == 200 || answer.status == 201 || answer.status == 204 else { return nil }
+        var copy = answer
+        copy.status = 200
+        if answer.content.length > 0 {
+            let location = answer.fields["Content-Location"].flatMap {
+                OriginTarget.of($0, at: operation.target, under: context.origin.base)
+            }
+            if let location { return location == operation.target ? copy : nil }
+            guard answer.etag != nil, answer.status != 204 else { return nil }
+            let type = answer.fields["Content-Type"].flatMap { MediaType($0)?.essence }
+            let expected = operation.effectiveType.flatMap { MediaType($0)?.essence }
+            return expected == nil || type == expected ? copy : nil
+        }
+        guard request.method == .put, let tag = answer.fields.etag, tag.isStrong, let sent = request.body else {
+            return nil
+        }
+        copy.content = sent
+        copy.fields.remove("Content-Length")
+        copy.fields["Content-Type"] = request.fields["Content-Type"]
+        copy.fields["Content-Encoding"] = request.fields["Content-Encoding"]
+        return copy
+    }
+
+    private func showsEffect(_ seen: Sighting) async -> Bool {
+        let bytes = Verifier.Bytes(
+            sent: await lookout.bytes(OutgoingWrite(operation).body), base: await lookout.bytes(operation.base.content),
+            seen: await lookout.bytes(seen.content))
+        return Verifier.holds(operation, seen, bytes: bytes)
+    }
+
+    /// The next operation of the lane.
+    private func successor() -> Operation? {
+        context.queue.unfinished()
+            .filter { $0.lane == operation.lane && $0.sequence > operation.sequence }
+            .min { $0.sequence < $1.sequence }
+    }
+
+    // MARK: What else changes
+
+    /// A DELETE leaves "gone"; a mere promise (202) only expires.
+    func goneCopies(unless isPromise: Bool) async -> [StoreChange] {
+        let key = operation.lane
+        guard !isPromise, !operation.policy.noCache, let empty = try? await context.store.makeContent([], for: .copy)
+        else { return [.expire(key)] }
+        let now = context.clock.now
+        var copy = ServerCopy(
+            status: 404, fields: HTTPFields(), content: empty, requestTime: now, responseTime: now,
+            epoch: context.store.epoch)
+        copy.explicitFreshnessOnly = true
+        return [.expire(key), .putCopy(key, copy)]
+    }
+
+    /// Location, Content-Location and the lists expire (RFC 9111 4.4).
+    func touched(by answer: KeptAnswer) -> [StoreChange] {
+        var changes = ServerCopies.lists(of: operation)
+        for name in ["Location", "Content-Location"] {
+            guard let reference = answer.fields[name],
+                let target = OriginTarget.of(reference, at: operation.target, under: context.origin.base),
+                target != operation.target
+            else { continue }
+            changes.append(.expire(EntryKey(partition: operation.partition, target: target)))
+        }
+        return changes
+    }
+}

@@ -1,0 +1,173 @@
+package import CacheCore
+import HTTPModel
+
+/// One attempt to deliver one claimed operation; a further attempt is a new value. Makes requests and reads the store, records
+/// nothing: the outcome goes to the queue, which commits it.
+package struct Attempt: Sendable {
+    let context: DeliveryContext
+    let memory: DeliveryMemory
+    let operation: Operation
+    let mustVerify: Bool
+    let settings: Settings
+    let courier: Courier
+    let lookout: Lookout
+
+    /// 307 and 308 that are followed in a row.
+    private static let redirectLimit = 5
+
+    package init(_ claim: Claim, context: DeliveryContext, memory: DeliveryMemory) {
+        self.context = context
+        self.memory = memory
+        operation = claim.operation
+        mustVerify = claim.mustVerify
+        settings = context.settings.current
+        courier = Courier(context)
+        lookout = Lookout(context)
+    }
+
+    package func run() async -> DeliveryOutcome {
+        if mustVerify, !settings.idempotentOrigin {
+            if !memory.isSettled(operation.id) {
+                await context.clock.sleep(until: context.clock.now + settings.settle)
+            }
+            if let outcome = await verifyUnknown() { return outcome }
+        } else if memory.isDiverged(operation.id) {
+            return await preserve(.edited, answer: nil)
+        }
+        if operation.kind == .create, !settings.idempotentOrigin, let outcome = await readBaseline() { return outcome }
+        return await send()
+    }
+
+    // MARK: Sending
+
+    private func send() async -> DeliveryOutcome {
+        let request = OutgoingWrite(operation)
+        var target = operation.target
+        for _ in 0...Self.redirectLimit {
+            let start = context.clock.now
+            switch await courier.send(
+                request.method, target, fields: request.fields, body: request.body, partition: operation.partition,
+                expectsJSON: request.expectsJSON)
+            {
+            case .unreachable: return .notSent
+            case .noCredential: return .waitsForCredential
+            case .noBody(let error):
+                context.log.write(
+                    .error, "a queued body can't be read", [("operation", operation.id.text), ("error", "\(error)")])
+                return .failed(reason: "body", answer: nil)
+            case .lost(let error):
+                context.log.write(
+                    .info, "a write had no answer", [("operation", operation.id.text), ("error", "\(error)")])
+                return unknown(answer: nil)
+            case .portal(let status):
+                // A portal that says yes has taken the bytes; one that redirects has not passed them on.
+                return (200...299).contains(status) ? unknown(answer: nil) : .notSent
+            case .refusedCredential(let response, let another):
+                let answer = await AnswerKeeper(context.store).record(response)
+                return another
+                    ? .retry(at: context.clock.now, answer: answer, reason: "credential") : .waitsForCredential
+            case .answer(let response):
+                if AnswerClass(status: response.status, method: request.method) == .follow,
+                    let next = redirectTarget(response, at: target)
+                {
+                    response.body.cancel()
+                    target = next
+                    continue
+                }
+                return await judge(response, request: request, sentAt: start)
+            }
+        }
+        return .failed(reason: "redirects", answer: nil)
+    }
+
+    private func redirectTarget(_ response: OriginResponse, at target: Target) -> Target? {
+        response.fields["Location"].flatMap { OriginTarget.of($0, at: target, under: context.origin.base) }
+    }
+
+    private func judge(_ response: OriginResponse, request: OutgoingWrite, sentAt: Double) async -> DeliveryOutcome {
+        let keeper = AnswerKeeper(context.store)
+        switch AnswerClass(status: response.status, method: request.method) {
+        case .applied: return await applied(response, request: request, sentAt: sentAt)
+        case .notApplied: return notApplied(await keeper.record(response))
+        case .unknown: return unknown(answer: await keeper.record(response))
+        case .refused: return await refused(await keeper.record(response))
+        case .gone: return await gone(await keeper.record(response))
+        case .credential, .follow, .redirected, .failed:
+            return .failed(reason: "status", answer: await keeper.record(response))
+        }
+    }
+
+    // MARK: Not applied, unknown
+
+    func notApplied(_ answer: KeptAnswer) -> DeliveryOutcome {
+        if let limit = settings.maxAttempts, operation.attempts >= limit {
+            return .failed(reason: "max-attempts", answer: answer)
+        }
+        let now = context.clock.now
+        let asked = RetryDelay.retryAfter(answer.fields, now: now)
+        return .retry(
+            at: max(now + backoff, now + (asked ?? 0)), answer: answer, reason: asked == nil ? nil : "retry-after")
+    }
+
+    /// Due for the look after `settle`; the look itself backs off where it brings nothing.
+    func unknown(answer: KeptAnswer?) -> DeliveryOutcome {
+        let delay = settings.idempotentOrigin ? backoff : settings.settle
+        let asked = answer.flatMap { RetryDelay.retryAfter($0.fields, now: context.clock.now) } ?? 0
+        return .unknown(at: context.clock.now + max(delay, asked), answer: answer)
+    }
+
+    /// Still unknown after a look in vain.
+    func lookAgain() -> DeliveryOutcome {
+        .unknown(at: context.clock.now + max(backoff, settings.settle), answer: operation.lastAnswer)
+    }
+
+    var backoff: Double { RetryDelay.backoff(attempts: operation.attempts, random: context.random()) }
+
+    /// Whether an attempt before this one may have taken effect in spite of what it was told: all but those that were answered
+    /// with a refusal and led to another precondition.
+    var mayHaveTakenEffect: Bool {
+        !settings.idempotentOrigin && memory.rounds(of: operation.id) == 0 && (mustVerify || operation.attempts > 1)
+    }
+
+    // MARK: Looks
+
+    func look() async -> LookResult {
+        await lookout.look(
+            at: operation.target, fields: operation.fields, partition: operation.partition,
+            expectsJSON: OutgoingWrite(operation).expectsJSON)
+    }
+
+    func verdict(_ sighting: Sighting) async -> Verifier.Verdict {
+        let sent = operation.method == .delete ? nil : await lookout.bytes(OutgoingWrite(operation).body)
+        let base = await lookout.bytes(operation.base.content)
+        let seen = sighting.isGone ? nil : await lookout.bytes(sighting.content)
+        return Verifier.judge(operation, sighting, bytes: Verifier.Bytes(sent: sent, base: base, seen: seen))
+    }
+
+    /// The look after `unknown`; nil: no trace of it, to be sent again.
+    private func verifyUnknown() async -> DeliveryOutcome? {
+        switch operation.kind {
+        case .action: return .failed(reason: "outcome-unknown", answer: operation.lastAnswer)
+        case .create: return await verifyCreate()
+        case .edit, .resolution: break
+        }
+        switch await look() {
+        case .unreachable, .notNow, .noCredential: return lookAgain()
+        case .unreadable: return conflict(.outcomeUnknown, server: nil, answer: operation.lastAnswer)
+        case .seen(let sighting):
+            switch await verdict(sighting) {
+            case .sendAgain: return nil
+            case .delivered: return deliveredBySight(sighting)
+            case .undecided: return conflict(.outcomeUnknown, server: sighting, answer: operation.lastAnswer)
+            }
+        }
+    }
+
+    func deliveredBySight(_ sighting: Sighting) -> DeliveryOutcome {
+        .delivered(
+            answer: nil, newTarget: nil, newBase: sighting.base,
+            copies: ServerCopies.seen(
+                sighting, as: operation.lane, policy: operation.policy, epoch: context.store.epoch)
+                + ServerCopies.lists(of: operation))
+    }
+}

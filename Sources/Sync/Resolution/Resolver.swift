@@ -1,0 +1,173 @@
+package import CacheCore
+import HTTPModel
+
+/// Resolves one conflict once (design 6): reads the server version afresh, and makes the decision so at the origin, on the
+/// condition that this version is still there.
+package struct Resolver: Sendable {
+    private let context: DeliveryContext
+    private let conflict: Conflict
+    private let courier: Courier
+    private let lookout: Lookout
+
+    package init(_ conflict: Conflict, context: DeliveryContext) {
+        self.context = context
+        self.conflict = conflict
+        courier = Courier(context)
+        lookout = Lookout(context)
+    }
+
+    /// Throws `Problem`.
+    package func resolve(by resolution: Resolution) async throws -> ResolutionOutcome {
+        let server: Sighting
+        switch await context.network.state.isOnline ? look() : .unreachable(.cancelled) {
+        case .unreachable: return try await whileOffline(resolution)
+        case .notNow: throw Problem(.originTimeout, "The server version can't be read now. Try again.")
+        case .noCredential:
+            throw Problem(.credentialUnproven, "Send a credential that the origin accepts with any request first.")
+        case .unreadable(let status):
+            throw Problem(.badAnswer, "The origin answered \(status) when asked for the server version.")
+        case .seen(let sighting): server = sighting
+        }
+        if case .keepServer(let keepLater) = resolution { return try await keepServer(server, keepLater: keepLater) }
+        guard conflict.kind != .refused else {
+            throw Problem(.conflict, "A refused POST is not sent again. Keep the server version, and make a new POST.")
+        }
+        let write = try await Self.write(resolution, of: conflict, server: server.version, context: context)
+        return try await send(write, server: server)
+    }
+
+    private func look() async -> LookResult {
+        await lookout.look(
+            at: conflict.key.target, fields: conflict.fields, partition: conflict.key.partition,
+            expectsJSON: conflict.client.mediaType.flatMap { MediaType($0)?.isJSON } ?? false)
+    }
+
+    // MARK: Online
+
+    private func keepServer(_ server: Sighting?, keepLater: Bool) async throws -> ResolutionOutcome {
+        if let server { try await context.store.commit(copies(of: server), durable: false) }
+        if let id = conflict.operationID, context.queue.operation(id) != nil {
+            if keepLater {
+                _ = try await context.queue.discard(id, cascade: false)
+            } else {
+                try await context.queue.discardAll(of: conflict.key)
+            }
+        }
+        try await close()
+        return .resolved
+    }
+
+    private func send(_ write: ResolvingWrite, server: Sighting) async throws -> ResolutionOutcome {
+        if server.isGone, write.method == .delete { return try await done() }
+        var fields = write.fields
+        fields["Idempotency-Key"] = context.makeID()
+        switch server.isGone ? .ifNoneMatch("*") : Attempt.precondition(on: server) {
+        case .none: break
+        case .ifMatch(let tag): fields["If-Match"] = tag
+        case .ifNoneMatch(let tag): fields["If-None-Match"] = tag
+        case .ifUnmodifiedSince(let date): fields["If-Unmodified-Since"] = date
+        }
+        let target = conflict.key.target
+        var isPlain = false
+        while true {
+            switch await courier.send(
+                write.method, target, fields: fields, body: write.body, partition: conflict.key.partition,
+                expectsJSON: write.isJSON)
+            {
+            case .unreachable: return .queued(try await queue(write, base: server.base))
+            case .lost, .portal:
+                throw Problem(.outcomeUnknown, "Read the target to see what holds, then resolve again.")
+            case .noBody: throw Problem(.storeFailed, "The stored body can't be read.")
+            case .noCredential, .refusedCredential:
+                throw Problem(.credentialUnproven, "The origin asks for another credential.")
+            case .answer(let response):
+                let answer = await AnswerKeeper(context.store).record(response)
+                switch AnswerClass(status: response.status, method: write.method) {
+                case .applied: return try await done()
+                case .gone where write.method == .delete: return try await done()
+                case .refused:
+                    if let tag = fields["If-Match"], let plain = EncodedTag.plain(tag), !isPlain {
+                        fields["If-Match"] = plain
+                        isPlain = true
+                        continue
+                    }
+                    return try await again()
+                case .gone: return try await again()
+                default:
+                    throw Problem(
+                        .conflict, "The origin refused the resolution with \(answer.status).",
+                        status: answer.status >= 500 ? 502 : 409)
+                }
+            }
+        }
+    }
+
+    /// The origin took it: the lane goes on, what was kept of the target expires.
+    private func done() async throws -> ResolutionOutcome {
+        try await context.store.commit([.expire(conflict.key)], durable: false)
+        try await context.queue.onlineWriteSucceeded(on: conflict.key)
+        try await close()
+        return .resolved
+    }
+
+    /// It moved again: the same conflict with the newer server version.
+    private func again() async throws -> ResolutionOutcome {
+        var newer = conflict
+        newer.revision += 1
+        newer.serverIsLatest = false
+        if case .seen(let sighting) = await look() {
+            newer.server = sighting.version
+            newer.serverIsLatest = true
+            try await context.store.commit(copies(of: sighting), durable: false)
+        }
+        try await context.queue.record(newer)
+        return .conflictAgain(newer)
+    }
+
+    /// Closes the conflict where the queue has not done so with the operation.
+    private func close() async throws {
+        guard context.queue.conflict(of: conflict.key)?.id == conflict.id else { return }
+        try await context.queue.onlineWriteSucceeded(on: conflict.key)
+    }
+
+    private func copies(of sighting: Sighting) -> [StoreChange] {
+        ServerCopies.seen(sighting, as: conflict.key, policy: conflict.policy, epoch: context.store.epoch)
+    }
+
+    // MARK: Offline
+
+    private func whileOffline(_ resolution: Resolution) async throws -> ResolutionOutcome {
+        if case .keepServer(let keepLater) = resolution { return try await keepServer(nil, keepLater: keepLater) }
+        guard conflict.kind != .refused else {
+            throw Problem(.conflict, "A refused POST is not sent again. Keep the server version, and make a new POST.")
+        }
+        let server = conflict.server ?? ConflictVersion()
+        let write = try await Self.write(resolution, of: conflict, server: server, context: context)
+        return .queued(
+            try await queue(
+                write,
+                base: Base(
+                    etag: server.etag, lastModified: server.lastModified, mediaType: server.mediaType,
+                    content: server.content)))
+    }
+
+    /// Queues it like an edit whose base is the server version: where that has moved on by then, it is a conflict again.
+    private func queue(_ write: ResolvingWrite, base: Base) async throws -> Operation {
+        let key = conflict.key
+        let id = context.makeID()
+        let hashed =
+            "\(write.method) \(key.target) \(id) \(write.body?.digest.hex ?? "")"
+        let isAbsent = base.etag == nil && base.lastModified == nil && base.content == nil
+        var precondition = Precondition.none
+        if let tag = base.etag.map({ ETag($0) }), tag.isStrong {
+            precondition = .ifMatch(tag.text)
+        } else if isAbsent, conflict.server?.isAbsent ?? false, write.method != .delete {
+            precondition = .ifNoneMatch("*")
+        }
+        return try await context.queue.accept(
+            WriteDraft(
+                key: key, route: .resources, method: write.method, kind: .resolution, fields: write.fields,
+                body: write.body, precondition: precondition, policy: conflict.policy, idempotencyKey: id,
+                fingerprint: context.digest(Array(hashed.utf8)), base: base))
+    }
+}

@@ -1,0 +1,130 @@
+package import CacheCore
+package import HTTPModel
+
+/// Looks at targets and lists at the origin under an operation's identity.
+package struct Lookout: Sendable {
+    private let context: DeliveryContext
+    private let courier: Courier
+
+    /// Pages of one list at most; a longer one counts as one that can't be read whole.
+    private static let pageLimit = 10_000
+
+    package init(_ context: DeliveryContext) {
+        self.context = context
+        courier = Courier(context)
+    }
+
+    /// GETs a target whole, past caches on the way.
+    package func look(at target: Target, fields: HTTPFields, partition: PartitionID, expectsJSON: Bool) async
+        -> LookResult
+    {
+        let asked = Self.readFields(fields)
+        let start = context.clock.now
+        switch await courier.send(
+            .get, target, fields: asked, body: nil, partition: partition, expectsJSON: expectsJSON)
+        {
+        case .unreachable(let error): return .unreachable(error)
+        case .lost, .portal, .noBody: return .notNow
+        case .noCredential, .refusedCredential: return .noCredential
+        case .answer(let response):
+            let received = context.clock.now
+            switch response.status {
+            case 200, 404, 410: break
+            case 408, 425, 429, 500...599:
+                response.body.cancel()
+                return .notNow
+            default:
+                response.body.cancel()
+                return .unreadable(status: response.status)
+            }
+            do throws(AnswerKeeper.Failure) {
+                let content = try await AnswerKeeper(context.store).whole(response, for: .operation)
+                return .seen(
+                    Sighting(
+                        status: response.status, fields: response.fields, content: content, requestTime: start,
+                        responseTime: received, requestFields: asked))
+            } catch {
+                return .notNow
+            }
+        }
+    }
+
+    /// What a list of members brought.
+    package enum ListResult: Sendable {
+        case members(CollectionMembers)
+        case notNow
+        /// It can't be read whole: no list, a page without an array, or not allowed.
+        case unreadable
+    }
+
+    /// Reads the list at a collection, all pages.
+    package func members(of collection: Target, fields: HTTPFields, partition: PartitionID) async -> ListResult {
+        let rule = CollectionNaming.rule(for: collection, in: context.settings.current)
+        var members = CollectionMembers()
+        var seen: Set<Target> = []
+        var page: Target? = collection
+        while let target = page {
+            guard seen.insert(target).inserted, seen.count <= Self.pageLimit else { return .unreadable }
+            switch await look(at: target, fields: fields, partition: partition, expectsJSON: true) {
+            case .unreachable, .notNow, .noCredential: return .notNow
+            case .unreadable: return .unreadable
+            case .seen(let sighting):
+                guard sighting.status == 200, let document = await json(sighting.content),
+                    members.add(page: document, rule: rule)
+                else { return .unreadable }
+                context.store.release(sighting.content)
+                switch nextPage(of: sighting, at: target) {
+                case .none: page = nil
+                case .some(nil): return .unreadable
+                case .some(let next): page = next
+                }
+            }
+        }
+        return .members(members)
+    }
+
+    /// A stored body as JSON; nil where it is none or too large.
+    package func json(_ content: Content?) async -> JSONValue? {
+        guard let bytes = await bytes(content) else { return nil }
+        return try? JSONValue(parsing: bytes)
+    }
+
+    /// A stored body up to `maxJSONSize`; nil above, or where it can't be read.
+    package func bytes(_ content: Content?) async -> [UInt8]? {
+        guard let content else { return nil }
+        return try? await context.store.bytes(of: content, limit: context.settings.current.maxJSONSize)
+    }
+
+    /// nil: the last page. Some nil: the next one is named and does not lie under the origin.
+    private func nextPage(of sighting: Sighting, at target: Target) -> Target?? {
+        var reference = LinkField.next(in: sighting.fields)
+        for name in context.settings.current.urlFields where reference == nil { reference = sighting.fields[name] }
+        guard let reference, !reference.isEmpty else { return .none }
+        return .some(OriginTarget.of(reference, at: target, under: context.origin.base))
+    }
+
+    /// What selects a representation goes along; preconditions, ranges and what describes a body do not.
+    private static func readFields(_ fields: HTTPFields) -> HTTPFields {
+        var kept = fields
+        kept.removeAll { field in
+            let name = field.name.asciiLowercased
+            return name.hasPrefix("content-") || name.hasPrefix("if-") || dropped.contains(name)
+        }
+        kept["Cache-Control"] = "no-cache"
+        return kept
+    }
+
+    private static let dropped: Set<String> = [
+        "accept-encoding", "cache-control", "digest", "expect", "idempotency-key", "prefer", "range", "repr-digest",
+        "slug", "x-http-method-override",
+    ]
+}
+
+/// A reference in an answer as a target of the origin.
+package enum OriginTarget {
+    /// nil where it does not lie under the base.
+    package static func of(_ reference: String, at target: Target, under base: String) -> Target? {
+        let url = URLReference.resolve(reference, at: target.text, under: base)
+        return URLReference.originForm(of: url, under: base).map { Target(unchecked: $0) }
+    }
+}
