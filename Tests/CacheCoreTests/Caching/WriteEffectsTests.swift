@@ -1,0 +1,63 @@
+import CacheCore
+import HTTPModel
+import Testing
+
+@Suite("What a write leaves (design 4, RFC 9111 4.4)")
+struct WriteEffectsTests {
+    private static let body = Content(digest: Digest(bytes: [1]), length: 1, inline: [1])
+    private static let sent = Content(digest: Digest(bytes: [2]), length: 1, inline: [2])
+
+    private func changes(
+        _ method: HTTPMethod, _ status: Int, _ fields: HTTPFields, body: Content? = nil
+    ) -> [StoreChange] {
+        let key = EntryKey(partition: .none, target: Target(unchecked: "/items/1"))
+        return WriteEffects.changes(
+            key: key, method: method, status: status, answerFields: fields, answerBody: body,
+            answerBodyIsComplete: true, sentBody: Self.sent, sentType: "application/json",
+            entry: Entry(key: key, copies: [makeCopy(["Content-Type": "application/json"])]),
+            originBase: "http://o/api", requestTime: 1, responseTime: 2, epoch: 1)
+    }
+
+    private func copy(_ changes: [StoreChange]) -> ServerCopy? {
+        for case .putCopy(_, let copy) in changes { return copy }
+        return nil
+    }
+
+    @Test("The answer's body counts where it is the target's own representation")
+    func answered() {
+        let type: HTTPFields = ["Content-Type": "application/json"]
+        #expect(copy(changes(.put, 200, type, body: Self.body)) == nil)
+        let tagged: HTTPFields = ["Content-Type": "application/json", "ETag": "\"a\""]
+        #expect(copy(changes(.put, 200, tagged, body: Self.body))?.content == Self.body)
+        let located: HTTPFields = ["Content-Type": "text/x", "Content-Location": "/api/items/1"]
+        #expect(copy(changes(.patch, 200, located, body: Self.body))?.content == Self.body)
+    }
+
+    @Test("RFC 9110 9.3.4: a strong tag without a body proves the bytes sent")
+    func sentBytes() {
+        #expect(copy(changes(.put, 204, ["ETag": "\"a\""]))?.content == Self.sent)
+        #expect(copy(changes(.put, 204, ["ETag": "W/\"a\""])) == nil)
+        #expect(copy(changes(.patch, 204, ["ETag": "\"a\""])) == nil)
+        #expect(copy(changes(.put, 202, ["ETag": "\"a\""])) == nil)
+    }
+
+    @Test("DELETE and 404 leave gone; other errors change nothing")
+    func gone() {
+        #expect(copy(changes(.delete, 204, [:]))?.isGone == true)
+        #expect(copy(changes(.put, 410, [:]))?.status == 410)
+        #expect(changes(.put, 500, [:]).isEmpty && changes(.get, 200, [:]).isEmpty)
+    }
+
+    @Test("The target, its collection and what Location names under the origin expire")
+    func expiry() {
+        var expired: [String] = []
+        for change in changes(.put, 204, ["Location": "http://o/api/other", "Content-Location": "http://x/api/y"]) {
+            switch change {
+            case .expire(let key): expired.append(key.target.text)
+            case .expirePath(_, let path): expired.append("path " + path)
+            default: break
+            }
+        }
+        #expect(expired == ["/items/1", "path /items", "/other"])
+    }
+}
