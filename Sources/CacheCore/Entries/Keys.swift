@@ -44,6 +44,11 @@ package struct Target: Sendable, Hashable, CustomStringConvertible {
 
     package var description: String { text }
 
+    /// By bytes: String's own equality takes canonically equivalent texts (é in one scalar or two) for equal.
+    package static func == (one: Target, other: Target) -> Bool {
+        one.text == other.text && one.text.utf8.elementsEqual(other.text.utf8)
+    }
+
     /// Without the query and its `?`.
     package var path: Substring { text.prefix { $0 != "?" } }
 

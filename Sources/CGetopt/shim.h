@@ -1,0 +1,2 @@
+// getopt_long, which the Glibc module leaves out.
+#include <getopt.h>
