@@ -36,7 +36,7 @@ let package = Package(
 
         // adapters
         .target(
-            name: "EventServer", dependencies: ["CEventHTTP", "CacheCore", "HTTPModel"], swiftSettings: strictAtC),
+            name: "EventServer", dependencies: ["CEventHTTP", "CacheCore", "HTTPModel"], swiftSettings: strict),
         .target(
             name: "Storage", dependencies: ["CSQLite", "CCrypto", "CacheCore", "HTTPModel"], swiftSettings: strictAtC),
         .target(

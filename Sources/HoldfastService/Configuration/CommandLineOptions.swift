@@ -28,11 +28,10 @@ package struct CommandLineOptions: Sendable {
         }
         table.append(option())
 
-        optind = 0
-        opterr = 0
+        hl_getopt_reset()
         var listens: [JSONValue] = []
         while true {
-            let index = Int(optind == 0 ? 1 : optind)
+            let index = max(1, Int(hl_getopt_index()))
             let code = getopt_long(Int32(arguments.count + 1), &copies, ":", table, nil)
             if code == -1 { break }
             if code == Int32(UInt8(ascii: ":")) || code == Int32(UInt8(ascii: "?")) {
@@ -41,7 +40,7 @@ package struct CommandLineOptions: Sendable {
                     "\(word): \(code == Int32(UInt8(ascii: ":")) ? "needs a value" : "unknown option"); see --help")
             }
             let name = (names + flags)[Int(code) - 256]
-            let value = optarg.map { String(cString: $0) } ?? ""
+            let value = hl_getopt_value().map { String(cString: $0) } ?? ""
             switch name {
             case "version": mode = .version
             case "help": mode = .help
@@ -52,8 +51,9 @@ package struct CommandLineOptions: Sendable {
             default: values.append(JSONMember(Self.camelCased(name), .string(value)))
             }
         }
-        if Int(optind) <= arguments.count {
-            throw ConfigurationError("\(arguments[Int(optind) - 1]): unexpected argument; see --help")
+        let rest = Int(hl_getopt_index())
+        if rest <= arguments.count {
+            throw ConfigurationError("\(arguments[rest - 1]): unexpected argument; see --help")
         }
         if !listens.isEmpty { values.append(JSONMember("listen", .array(listens))) }
     }

@@ -1,1 +1,0 @@
-int hl_placeholder(void){return 0;}

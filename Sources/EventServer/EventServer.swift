@@ -1,0 +1,113 @@
+internal import CEventHTTP
+package import CacheCore
+import Glibc
+import Synchronization
+
+/// The HTTP/1.1 server: listeners shared by loop threads, each of which owns its connections.
+///
+/// `start` and `stop` are called by one owner, in this order, once each.
+package final class EventServer<Handler: RequestHandler>: Sendable {
+    private struct State {
+        var loops: [Loop<Handler>] = []
+        var descriptors: [Int32] = []
+        var paths: [String] = []
+        var bound: [String] = []
+    }
+
+    private let addresses: [ListenAddress]
+    private let threads: Int
+    private let limits: ServerLimits
+    private let handler: Handler
+    private let counter = ConnectionCounter()
+    private let state = Mutex(State())
+
+    package init(listeners: [ListenAddress], threads: Int, limits: ServerLimits, handler: Handler) {
+        self.addresses = listeners
+        self.threads = max(1, threads)
+        self.limits = limits
+        self.handler = handler
+    }
+
+    /// Listens and starts the loops. Throws a text that names the address.
+    package func start() throws(ServerError) {
+        signal(SIGPIPE, SIG_IGN)
+        var new = State()
+        for address in addresses {
+            let descriptor: Int32
+            switch address {
+            case .tcp(let host, let port):
+                var name = [CChar](repeating: 0, count: 80)
+                descriptor = hl_listen_tcp(host, port, &name, name.count)
+                if descriptor >= 0 { new.bound.append(Self.text(name)) }
+            case .unix(let path):
+                descriptor = hl_listen_unix(path)
+                new.bound.append("unix:\(path)")
+                if descriptor >= 0 { new.paths.append(path) }
+            }
+            guard descriptor >= 0 else {
+                new.descriptors.forEach { close($0) }
+                throw ServerError("can't listen on \(Self.text(address)): \(String(cString: strerror(-descriptor)))")
+            }
+            new.descriptors.append(descriptor)
+        }
+        for _ in 0..<threads {
+            guard let loop = Loop(handler: handler, limits: limits, counter: counter) else {
+                throw ServerError("no event loop could be made")
+            }
+            for (number, descriptor) in new.descriptors.enumerated() { loop.listen(on: descriptor, number: number) }
+            new.loops.append(loop)
+        }
+        new.loops.forEach { $0.start() }
+        let started = new
+        state.withLock { $0 = started }
+    }
+
+    /// `HOST:PORT` as bound (a port 0 replaced by the real one), or `unix:PATH`, in the order of the listeners.
+    package var boundAddresses: [String] { state.withLock { $0.bound } }
+
+    /// Open connections of all loops.
+    package var connectionCount: Int { counter.value }
+
+    /// Stops accepting, lets running exchanges end for at most `deadline` seconds, then closes everything.
+    package func stop(deadline: Double) async {
+        let current = state.withLock { $0 }
+        current.loops.forEach { $0.post(.drain) }
+        let end = ContinuousClock.now + .milliseconds(Int64(deadline * 1000))
+        while ContinuousClock.now < end, current.loops.contains(where: { $0.hasExchanges }) {
+            try? await Task.sleep(for: .milliseconds(20))
+        }
+        for loop in current.loops {
+            loop.post(.stop)
+            await loop.ended()
+        }
+        current.descriptors.forEach { close($0) }
+        for path in current.paths { unlink(path) }
+    }
+
+    private static func text(_ name: [CChar]) -> String {
+        String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    private static func text(_ address: ListenAddress) -> String {
+        switch address {
+        case .tcp(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        case .unix(let path): "unix:\(path)"
+        }
+    }
+}
+
+/// The number of open connections, which the C side counts across loops.
+///
+/// Unchecked: the cell is only touched by atomic operations of the C side, and by a plain read here that may be a moment late.
+final class ConnectionCounter: @unchecked Sendable {
+    let cell: UnsafeMutablePointer<Int64>
+
+    init() {
+        cell = .allocate(capacity: 1)
+        cell.initialize(to: 0)
+    }
+
+    deinit { cell.deallocate() }
+
+    var value: Int { Int(cell.pointee) }
+}
