@@ -94,7 +94,7 @@ long hl_parse_head(const uint8_t *p, size_t length, const hl_limits *limits, hl_
     if ((size_t)end - i != 8 || memcmp(p + i, "HTTP/", 5) != 0 || p[i + 6] != '.' || p[i + 5] < '0' || p[i + 5] > '9'
         || p[i + 7] < '0' || p[i + 7] > '9')
         return refuse(400, "the HTTP version is malformed", reason);
-    if (p[i + 5] != '1') return refuse(505, "only HTTP/1.1 and HTTP/1.0 are served", reason);
+    if (p[i + 5] != '1') return refuse(505, "only the versions 1.0 and 1.1 of HTTP are served", reason);
     out->minor_version = p[i + 7] == '0' ? 0 : 1;
 
     int hosts = 0, close = 0, keep = 0, lengths = 0, codings = 0;

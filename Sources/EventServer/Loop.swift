@@ -133,7 +133,8 @@ final class Loop<Handler: RequestHandler>: LoopBase, @unchecked Sendable {
         _ connection: OpaquePointer, _ request: UnsafePointer<hl_request>, listener: Int32, now: Double
     ) -> Int32 {
         let r = request
-        let isPlain = r.pointee.content_length == 0 && r.pointee.chunked == 0 && r.pointee.keep_alive == 1
+        let isPlain =
+            r.pointee.content_length == 0 && r.pointee.chunked == 0 && r.pointee.keep_alive == 1
             && r.pointee.minor_version == 1
         let base = UnsafeRawBufferPointer(start: r.pointee.base, count: Int(r.pointee.head_length))
         if isPlain {

@@ -1,5 +1,6 @@
 import CacheCore
 import HTTPModel
+import Synchronization
 
 /// An exchange as handlers hold it. Its release without an answer is noticed here, since the connection holds only the core.
 final class ServerExchange: Exchange {
@@ -10,7 +11,8 @@ final class ServerExchange: Exchange {
     deinit {
         let (hasBegun, isOver) = core.answer.withLock { ($0.hasBegun, $0.isOver) }
         if !hasBegun {
-            Self.respond(core, ResponseHead(status: 500, fields: ["Content-Type": "text/plain"]), Array("no answer\n".utf8))
+            Self.respond(
+                core, ResponseHead(status: 500, fields: ["Content-Type": "text/plain"]), Array("no answer\n".utf8))
         } else if !isOver {
             core.post(.abort)
         }
@@ -56,7 +58,8 @@ final class ServerExchange: Exchange {
             answer.left = hasNoBody ? nil : length
             if case .chunked = framing { answer.isChunked = true }
         }
-        core.post(.write(HeadWriter.bytes(of: head, framing: framing, connection: core.connectionField(keepAlive)), nil))
+        core.post(
+            .write(HeadWriter.bytes(of: head, framing: framing, connection: core.connectionField(keepAlive)), nil))
     }
 
     func write(_ piece: [UInt8]) async throws(ExchangeError) {

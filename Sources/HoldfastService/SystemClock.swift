@@ -1,4 +1,4 @@
-package import CacheCore
+import CacheCore
 import Glibc
 
 /// The machine's wall clock.

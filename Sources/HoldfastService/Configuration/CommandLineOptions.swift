@@ -24,7 +24,9 @@ package struct CommandLineOptions: Sendable {
         defer { (copies + nameCopies).forEach { free($0) } }
         copies.append(nil)
         var table = nameCopies.enumerated().map { index, name in
-            option(name: name, has_arg: index < names.count ? required_argument : no_argument, flag: nil, val: 256 + Int32(index))
+            option(
+                name: name, has_arg: index < names.count ? required_argument : no_argument, flag: nil,
+                val: 256 + Int32(index))
         }
         table.append(option())
 

@@ -1,5 +1,6 @@
 package import CacheCore
 import Glibc
+import HTTPModel
 
 /// Writes one JSON object a line to descriptor 2, in one write, so that lines of several threads don't mix.
 package struct StderrLog: Log {
