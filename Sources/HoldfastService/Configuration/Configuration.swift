@@ -1,0 +1,99 @@
+package import CacheCore
+import EventServer
+import Glibc
+import HTTPModel
+
+/// Everything the service is started with.
+package struct Configuration: Sendable {
+    package var origin: String
+    package var listen: [String]
+    package var manageListen: String?
+    package var data: String
+    package var threads: Int
+    package var caFile: String?
+    /// Serve other addresses than loopback without access tokens.
+    package var isInsecure: Bool
+    package var maxStoreSize: Int64
+    package var memoryLimit: Int64
+    package var connectTimeout: Double?
+    package var firstByteTimeout: Double?
+    package var idleTimeout: Double?
+    package var totalTimeout: Double?
+    package var maxConnections: Int?
+    package var idleConnectionTime: Double?
+    package var headTime: Double?
+    package var logLevel: LogLevel
+    package var settings: Settings
+
+    /// Reads flags, environment and file. Throws a text that names the place, the key and what is allowed.
+    package init(flags: [JSONMember], environment: [String: String]) throws(ConfigurationError) {
+        let source = try ConfigurationSource(flags: flags, environment: environment)
+        guard let origin = try source.string("origin") else {
+            throw ConfigurationError("origin: the REST service's base URL is needed: --origin URL; see --help")
+        }
+        self.origin = origin
+        listen = try source.strings("listen") ?? ["127.0.0.1:8080"]
+        manageListen = try source.string("manageListen")
+        data = try source.string("data") ?? "./holdfast-data"
+        threads = try source.count("threads", from: 1) ?? 1
+        caFile = try source.string("caFile")
+        isInsecure = try source.bool("insecure") ?? false
+        maxStoreSize = try source.size("maxStoreSize") ?? (1 << 30)
+        memoryLimit = try source.size("memoryLimit") ?? (256 << 20)
+        let timeouts = try Self.object(source, "timeouts", keys: ["connect", "firstByte", "idle", "total", "stale"])
+        connectTimeout = try Self.seconds(source, timeouts, "connect")
+        firstByteTimeout = try Self.seconds(source, timeouts, "firstByte")
+        idleTimeout = try Self.seconds(source, timeouts, "idle")
+        totalTimeout = try Self.seconds(source, timeouts, "total")
+        let limits = try Self.object(source, "limits", keys: ["connections", "head", "idle"])
+        maxConnections = limits["connections"]?.int
+        headTime = limits["head"]?.double
+        idleConnectionTime = limits["idle"]?.double
+        let level = try source.string("logLevel") ?? "info"
+        guard let logLevel = LogLevel(rawValue: level) else {
+            throw source.error("logLevel", "must be debug, info, warning or error")
+        }
+        self.logLevel = logLevel
+        if let mode = try source.string("cacheMode"), mode != "automatic" {
+            throw source.error("cacheMode", "only automatic is served by this version")
+        }
+        settings = try SettingsReader(source: source).settings()
+        if let stale = try Self.seconds(source, timeouts, "stale") { settings.staleTimeout = stale }
+        try checkAddresses()
+    }
+
+    /// Design 13: any other address than loopback needs tokens.
+    private mutating func checkAddresses() throws(ConfigurationError) {
+        for text in listen + (manageListen.map { [$0] } ?? []) {
+            let address: ListenAddress
+            do { address = try ListenAddress(parsing: text) } catch { throw ConfigurationError("listen: \(error)") }
+            guard address.isLoopback || isInsecure || !settings.accessTokens.isEmpty else {
+                throw ConfigurationError(
+                    "listen: \(text) is reached by others: set accessTokens (HOLDFAST_ACCESS_TOKENS), or --insecure")
+            }
+            if let host = address.host { settings.listenHosts.append(host.asciiLowercased) }
+        }
+        if manageListen != nil { settings.manageListener = ListenerID(rawValue: listen.count) }
+    }
+
+    private static func object(
+        _ source: ConfigurationSource, _ key: String, keys: [String]
+    ) throws(ConfigurationError) -> JSONValue {
+        guard let json = source[key] else { return .object([JSONMember]()) }
+        guard let members = json.members else { throw source.error(key, "must be an object") }
+        for member in members where !keys.contains(member.name) {
+            throw source.error(key, "\(member.name) is not one of \(keys.joined(separator: ", "))")
+        }
+        return json
+    }
+
+    private static func seconds(
+        _ source: ConfigurationSource, _ object: JSONValue, _ name: String
+    ) throws(ConfigurationError) -> Double? {
+        guard let json = object[name] else { return nil }
+        guard let value = json.double, value > 0 else {
+            throw source.error("timeouts", "\(name) must be a number of seconds above 0")
+        }
+        return value
+    }
+}

@@ -1,0 +1,134 @@
+import CacheCore
+import HTTPModel
+
+/// Reads the settings that requests and delivery look at (design 10).
+struct SettingsReader {
+    let source: ConfigurationSource
+
+    func settings() throws(ConfigurationError) -> Settings {
+        var settings = Settings()
+        settings.policies = try policies()
+        settings.collections = try list("collections", collection)
+        settings.partitionBy = try list("partitionBy", partitionRule)
+        settings.credentials = try list("credentials", credential)
+        settings.credentialFields = try source.strings("credentialFields") ?? []
+        settings.secretFields = try source.strings("secretFields") ?? []
+        settings.secretParameters = try source.strings("secretParameters") ?? settings.secretParameters
+        settings.urlFields = try source.strings("urlFields") ?? settings.urlFields
+        settings.targetedFields = try source.strings("targetedFields") ?? []
+        settings.accessTokens = try accessTokens()
+        settings.allowedHosts = (try source.strings("allowedHosts") ?? []).map(\.asciiLowercased)
+        settings.allowedOrigins = try source.strings("allowedOrigins") ?? []
+        settings.reservedParameters = try source.bool("reservedParameters") ?? true
+        settings.maxJSONSize = try source.size("maxJSONSize") ?? settings.maxJSONSize
+        settings.maxBodySize = try source.size("maxBodySize") ?? settings.maxBodySize
+        settings.laneWait = try source.seconds("laneWait") ?? settings.laneWait
+        settings.settle = try source.seconds("settle") ?? settings.settle
+        settings.coalesce = try source.bool("coalesce") ?? true
+        settings.idempotentOrigin = try source.bool("idempotentOrigin") ?? false
+        settings.maxAttempts = try source.count("maxAttempts", from: 1)
+        settings.replayConcurrency = try source.count("replayConcurrency", from: 1) ?? settings.replayConcurrency
+        settings.receiptRetention = try source.seconds("receiptRetention") ?? settings.receiptRetention
+        settings.oracleSync = try source.bool("oracleSync") ?? false
+        settings.probe = try probe()
+        return settings
+    }
+
+    private func policies() throws(ConfigurationError) -> PolicyTable {
+        // The SDK's node holds the same keys one level down.
+        let node = source["synchronization"]
+        let rules = source["policies"] ?? node?["policies"]
+        let fallback = source["defaultPolicy"] ?? node?["defaultPolicy"]
+        guard rules != nil || fallback != nil else { return PolicyTable() }
+        do {
+            return try PolicyTable(json: rules ?? .array([]), defaultJSON: fallback)
+        } catch {
+            throw source.error("policies", error.detail)
+        }
+    }
+
+    private func list<Item>(
+        _ key: String, _ read: (JSONValue) -> Result<Item, ConfigurationError>
+    ) throws(ConfigurationError) -> [Item] {
+        guard let json = source[key] else { return [] }
+        guard let elements = json.array else { throw source.error(key, "must be a list of objects") }
+        var items: [Item] = []
+        for element in elements { items.append(try read(element).get()) }
+        return items
+    }
+
+    private func collection(_ json: JSONValue) -> Result<CollectionRule, ConfigurationError> {
+        guard let path = json["path"]?.string else { return failure("collections", "each needs a path") }
+        var rule = CollectionRule(path: PathPattern(path))
+        rule.items = json["items"]?.string ?? rule.items
+        rule.item = json["item"]?.string ?? rule.item
+        rule.id = json["id"]?.string ?? rule.id
+        for pointer in [rule.items, rule.item, rule.id] where JSONPointer(pointer) == nil {
+            return failure("collections", "\(pointer) is no JSON pointer")
+        }
+        return .success(rule)
+    }
+
+    private func partitionRule(_ json: JSONValue) -> Result<PartitionRule, ConfigurationError> {
+        let part: IdentityPart
+        if json["basic"]?.string == "user" {
+            part = .basicUser
+        } else if let claims = json["jwt"]?.array {
+            part = .jwt(claims: claims.compactMap(\.string))
+        } else if let names = json["cookies"]?.array {
+            part = .cookies(names: names.compactMap(\.string))
+        } else if let name = json["header"]?.string {
+            part = .header(name)
+        } else {
+            return failure("partitionBy", #"each needs one of "basic":"user", "jwt":[…], "cookies":[…], "header":"…""#)
+        }
+        return .success(PartitionRule(path: PathPattern(json["path"]?.string ?? "/**"), part: part))
+    }
+
+    private func credential(_ json: JSONValue) -> Result<CredentialSource, ConfigurationError> {
+        guard let header = json["header"]?.string else { return failure("credentials", "each needs a header") }
+        if let file = json["file"]?.string { return .success(CredentialSource(header: header, source: .file(file))) }
+        if let words = json["command"]?.array?.compactMap(\.string), !words.isEmpty {
+            return .success(CredentialSource(header: header, source: .command(words)))
+        }
+        return failure("credentials", "each needs a file, or a command as a list of words")
+    }
+
+    /// Texts, or `{"token":"…","readOnly":true}`.
+    private func accessTokens() throws(ConfigurationError) -> [AccessToken] {
+        guard let json = source["accessTokens"] else { return [] }
+        let elements = json.array ?? (json.string ?? "").split(separator: ",").map { .string(String($0)) }
+        var tokens: [AccessToken] = []
+        for element in elements {
+            guard let secret = element.string ?? element["token"]?.string, secret.utf8.count >= 8 else {
+                throw source.error("accessTokens", "each is a text of 8 characters or more, or an object with token")
+            }
+            tokens.append(AccessToken(secret: secret, isReadOnly: element["readOnly"]?.bool ?? false))
+        }
+        return tokens
+    }
+
+    private func probe() throws(ConfigurationError) -> ProbeSettings {
+        var probe = ProbeSettings()
+        guard let json = source["probe"] else { return probe }
+        if let text = json["target"]?.string {
+            guard text.isEmpty || text.hasPrefix("/") || text.hasPrefix("?") else {
+                throw source.error("probe", "target must begin with / or ?")
+            }
+            probe.target = Target(unchecked: text)
+        }
+        probe.status = json["status"]?.int
+        if let member = json["header"]?.members?.first { probe.header = (member.name, member.value.string ?? "") }
+        if let interval = json["maxInterval"] {
+            guard let seconds = interval.double, seconds > 0 else {
+                throw source.error("probe", "maxInterval must be a number of seconds above 0")
+            }
+            probe.maxInterval = seconds
+        }
+        return probe
+    }
+
+    private func failure<Item>(_ key: String, _ allowed: String) -> Result<Item, ConfigurationError> {
+        .failure(source.error(key, allowed))
+    }
+}
