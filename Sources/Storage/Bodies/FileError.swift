@@ -1,0 +1,108 @@
+import CacheCore
+import Glibc
+
+/// A system call on a file that failed.
+struct FileError: Error {
+    let call: StaticString
+    let code: Int32
+
+    /// From the thread's `errno`, right after the call.
+    init(_ call: StaticString) {
+        self.call = call
+        code = errno
+    }
+
+    /// The same for who uses the store; names no path.
+    var storeError: StoreError {
+        code == ENOSPC || code == EDQUOT
+            ? .full : .failed(reason: "\(call): \(unsafe String(cString: strerror(code)))")
+    }
+}
+
+/// An open file; closed with its owner.
+final class FileHandle: Sendable {
+    let descriptor: Int32
+
+    init(path: String, flags: Int32, mode: mode_t = 0o600) throws(FileError) {
+        descriptor = unsafe Glibc.open(path, flags | O_CLOEXEC, mode)
+        guard descriptor >= 0 else { throw FileError("open") }
+    }
+
+    deinit { Glibc.close(descriptor) }
+
+    func write(_ bytes: [UInt8]) throws(FileError) {
+        var written = 0
+        while written < bytes.count {
+            let count = unsafe bytes.withUnsafeBytes { bytes in
+                unsafe Glibc.write(descriptor, bytes.baseAddress?.advanced(by: written), bytes.count - written)
+            }
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw FileError("write")
+            }
+            written += count
+        }
+    }
+
+    /// Up to `count` bytes from `offset`; fewer only at the end of the file.
+    func read(at offset: Int64, count: Int) throws(FileError) -> [UInt8] {
+        var code: Int32 = 0
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            while filled < count {
+                let taken = unsafe pread(
+                    descriptor, buffer.baseAddress?.advanced(by: filled), count - filled, off_t(offset) + off_t(filled))
+                if taken == 0 { return }
+                if taken < 0 {
+                    if errno == EINTR { continue }
+                    code = errno
+                    return
+                }
+                filled += taken
+            }
+        }
+        guard code == 0 else {
+            errno = code
+            throw FileError("read")
+        }
+        return bytes
+    }
+
+    func synchronize() throws(FileError) {
+        guard fsync(descriptor) == 0 else { throw FileError("fsync") }
+    }
+}
+
+/// Folders by path.
+enum Folder {
+    /// Makes it where it is missing, for the user alone.
+    static func make(_ path: String) throws(FileError) {
+        guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else { throw FileError("mkdir") }
+    }
+
+    /// Makes it with all folders above it.
+    static func makeAll(_ path: String) throws(FileError) {
+        var made = ""
+        for part in path.split(separator: "/", omittingEmptySubsequences: false) {
+            made += made.isEmpty && !part.isEmpty && !path.hasPrefix("/") ? String(part) : "/" + part
+            if made.utf8.count > 1 { try make(made) }
+        }
+    }
+
+    static func synchronize(_ path: String) throws(FileError) {
+        try FileHandle(path: path, flags: O_RDONLY | O_DIRECTORY).synchronize()
+    }
+
+    /// Names in it, without `.` and `..`; empty where it can't be read.
+    static func names(_ path: String) -> [String] {
+        guard let folder = unsafe opendir(path) else { return [] }
+        defer { unsafe closedir(folder) }
+        var names: [String] = []
+        while let item = unsafe readdir(folder) {
+            let name = unsafe withUnsafePointer(to: &item.pointee.d_name) { name in
+                unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+}

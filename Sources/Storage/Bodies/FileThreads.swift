@@ -1,0 +1,45 @@
+import CacheCore
+
+/// Two threads for work that blocks on body files, so that tasks never do.
+final class FileThreads: Sendable {
+    private let queue = JobQueue<@Sendable () -> Void>()
+    private let threads: [ServiceThread]
+
+    init() {
+        threads = (0..<2).map { [queue] _ in
+            ServiceThread {
+                while let job = queue.takeFirst() { job() }
+            }
+        }
+    }
+
+    /// Runs `body` on one of the threads.
+    func run<Value: Sendable>(
+        _ body: @escaping @Sendable () throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        let outcome: Result<Value, StoreError> = await withCheckedContinuation { continuation in
+            let isAdded = queue.add {
+                do throws(StoreError) {
+                    continuation.resume(returning: .success(try body()))
+                } catch {
+                    continuation.resume(returning: .failure(error))
+                }
+            }
+            if !isAdded { continuation.resume(returning: .failure(.closed)) }
+        }
+        return try outcome.get()
+    }
+
+    /// The value where there is one already, else what `body` makes on one of the threads.
+    func runUnless<Value: Sendable>(
+        _ value: Value?, _ body: @escaping @Sendable () throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        if let value { return value }
+        return try await run(body)
+    }
+
+    func close() async {
+        queue.close()
+        for thread in threads { await thread.join() }
+    }
+}

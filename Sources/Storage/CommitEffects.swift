@@ -1,0 +1,28 @@
+import CacheCore
+
+/// What a transaction changed beside the database: shown once it is committed.
+struct CommitEffects {
+    var touched: Set<EntryKey> = []
+    /// nil: no longer unfinished.
+    var operations: [OperationID: Operation?] = [:]
+    /// nil: no longer open.
+    var conflicts: [String: Conflict?] = [:]
+    /// Bodies that a row refers to now: their leases end.
+    var referred: Set<Digest> = []
+    /// Bodies that no row refers to any more.
+    var unreferred: Set<Digest> = []
+    var totals: Totals
+
+    init(totals: Totals) { self.totals = totals }
+
+    /// Adds those of a later job.
+    mutating func merge(_ later: CommitEffects) {
+        touched.formUnion(later.touched)
+        operations.merge(later.operations) { $1 }
+        conflicts.merge(later.conflicts) { $1 }
+        referred.formUnion(later.referred)
+        unreferred.subtract(later.referred)
+        unreferred.formUnion(later.unreferred)
+        totals = later.totals
+    }
+}

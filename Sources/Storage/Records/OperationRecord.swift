@@ -1,0 +1,106 @@
+import CacheCore
+import HTTPModel
+
+extension Operation {
+    var record: [UInt8] {
+        var writer = RecordWriter()
+        writer.write(id.text)
+        writer.write(sequence)
+        writer.write(kind)
+        writer.write(method)
+        writer.write(partition.text)
+        writer.write(target.text)
+        writer.write(temporaryTarget?.text)
+        writer.write(fields)
+        writer.write(body)
+        writer.write(effective)
+        writer.write(effectiveType)
+        writer.write(tag)
+        writer.write(precondition)
+        writer.write(preconditionIsClients)
+        writer.write(base)
+        writer.write(idempotencyKey)
+        writer.write(keyRound)
+        writer.write(mergedKeys) { $0.write($1) }
+        writer.write(fingerprints.map(\.bytes)) { $0.write($1) }
+        writer.write(policy)
+        writer.write(dependsOn.map(\.text)) { $0.write($1) }
+        writer.write(state)
+        writer.write(reason)
+        writer.write(attempts)
+        writer.write(wasSent)
+        writer.write(nextAttemptAt)
+        writer.write(lastAnswer)
+        writer.write(conflictID)
+        writer.write(newTarget?.text)
+        writer.write(supersededBy?.text)
+        writer.write(createdAt)
+        writer.write(finishedAt)
+        return writer.bytes
+    }
+
+    init(record: [UInt8]) throws(RecordError) {
+        var reader = try RecordReader(record)
+        self.init(
+            id: OperationID(try reader.text()), sequence: try reader.integer64(), kind: try reader.constant(),
+            method: try reader.constant(), partition: try reader.partition(), target: try reader.target(),
+            temporaryTarget: try reader.optionalTarget(), fields: try reader.fields(),
+            body: try reader.optionalContent(), effective: try reader.optionalContent(),
+            effectiveType: try reader.optionalText(), tag: try reader.text(),
+            precondition: try reader.precondition(), preconditionIsClients: try reader.flag(),
+            base: try reader.base(), idempotencyKey: try reader.text(), fingerprint: Digest(bytes: []),
+            policy: Policy(), createdAt: 0)
+        keyRound = try reader.integer()
+        mergedKeys = try reader.list { (reader) throws(RecordError) in try reader.text() }
+        fingerprints = try reader.list { (reader) throws(RecordError) in Digest(bytes: try reader.blob()) }
+        policy = try reader.policy()
+        dependsOn = try reader.list { (reader) throws(RecordError) in OperationID(try reader.text()) }
+        state = try reader.constant()
+        reason = try reader.optionalText()
+        attempts = try reader.integer()
+        wasSent = try reader.flag()
+        nextAttemptAt = try reader.optionalReal()
+        lastAnswer = try reader.answer()
+        conflictID = try reader.optionalText()
+        newTarget = try reader.optionalTarget()
+        supersededBy = try reader.optionalText().map { OperationID($0) }
+        createdAt = try reader.real()
+        finishedAt = try reader.optionalReal()
+        guard reader.isAtEnd else { throw RecordError() }
+    }
+
+    /// Every body that the operation refers to.
+    var contents: [Content] { [body, effective, base.content, lastAnswer?.content].compactMap { $0 } }
+
+    /// The keys under which the client may repeat it.
+    var keys: [String] { [idempotencyKey] + mergedKeys }
+}
+
+extension RecordWriter {
+    mutating func write(_ precondition: Precondition) {
+        switch precondition {
+        case .none: write(UInt64(0))
+        case .ifMatch(let value):
+            write(UInt64(1))
+            write(value)
+        case .ifNoneMatch(let value):
+            write(UInt64(2))
+            write(value)
+        case .ifUnmodifiedSince(let value):
+            write(UInt64(3))
+            write(value)
+        }
+    }
+}
+
+extension RecordReader {
+    mutating func precondition() throws(RecordError) -> Precondition {
+        switch try unsigned() {
+        case 0: .none
+        case 1: .ifMatch(try text())
+        case 2: .ifNoneMatch(try text())
+        case 3: .ifUnmodifiedSince(try text())
+        default: throw RecordError()
+        }
+    }
+}

@@ -1,0 +1,145 @@
+package import CacheCore
+import Glibc
+import Synchronization
+
+/// A store in a folder: SQLite for what is small, files for long bodies.
+///
+/// One thread writes, two read, two work on body files. Callable from any task.
+package final class SQLiteStore: Store {
+    package let epoch: Int64
+    package let partitionKey: [UInt8]
+    let shared: StoreShared
+    let files = FileThreads()
+    private let lock: FileHandle
+    private let writer: ServiceThread
+    private let readers: [ServiceThread]
+    private let upkeep = Mutex<Task<Void, Never>?>(nil)
+
+    /// Opens the store in `folder`, making what is missing. A second store on the folder is refused.
+    package static func open(
+        folder: String, options: StoreOptions = StoreOptions(), clock: any Clock, log: any Log,
+        view: (any HitView)? = nil
+    ) throws(StoreOpenError) -> SQLiteStore {
+        do {
+            return try SQLiteStore(folder: folder, options: options, clock: clock, log: log, view: view)
+        } catch let error as StoreOpenError {
+            throw error
+        } catch let error as SQLiteError {
+            throw .failed(reason: "\(error.storeError)")
+        } catch let error as FileError {
+            throw .failed(reason: "\(error.storeError)")
+        } catch {
+            throw .failed(reason: "the database can't be read")
+        }
+    }
+
+    private init(
+        folder: String, options: StoreOptions, clock: any Clock, log: any Log, view: (any HitView)?
+    ) throws {
+        try Folder.makeAll(folder)
+        _ = unsafe chmod(folder, 0o700)
+        lock = try FileHandle(path: folder + "/lock", flags: O_RDWR | O_CREAT)
+        guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else { throw StoreOpenError.inUse }
+        let bodies = try BodyFolder(path: folder + "/bodies")
+        let shared = StoreShared(options: options, clock: clock, log: log, view: view, bodies: bodies)
+        self.shared = shared
+        let path = folder + "/holdfast.sqlite"
+        let start = try StoreStart.open(path, log: log)
+        epoch = start.epoch
+        partitionKey = start.partitionKey
+        shared.memory.state.withLock { state in
+            for operation in start.queue.operations { state.set(operation, for: operation.id) }
+            for conflict in start.queue.conflicts { state.conflicts[conflict.id] = conflict }
+            state.totals = start.totals
+        }
+        writer = ServiceThread {
+            guard let connection = try? Self.connect(path) else {
+                while let jobs = shared.jobs.takeAll() {
+                    for job in jobs { job.answer(.failure(.failed(reason: "the database can't be opened"))) }
+                }
+                return
+            }
+            StoreWriter(path: path, connection: connection, shared: shared).run()
+        }
+        readers = (0..<2).map { _ in
+            ServiceThread {
+                var connection = try? Self.connect(path)
+                while let job = shared.reads.takeFirst() {
+                    if connection == nil { connection = try? Self.connect(path) }
+                    job(connection)
+                }
+            }
+        }
+        upkeep.withLock { $0 = Task { await Self.keepUp(shared) } }
+    }
+
+    /// A connection with this store's settings.
+    static func connect(_ path: String) throws(SQLiteError) -> Connection {
+        let connection = try Connection(path: path)
+        try connection.execute("PRAGMA journal_mode = WAL")
+        try connection.execute("PRAGMA synchronous = FULL")
+        return connection
+    }
+
+    // MARK: Writing
+
+    package func commit(_ changes: [StoreChange], durable: Bool) async throws(StoreError) {
+        try await write(.changes(changes), durable: durable)
+    }
+
+    func write(_ work: WriteJob.Work, durable: Bool) async throws(StoreError) {
+        let outcome: Result<Void, StoreError> = await withCheckedContinuation { continuation in
+            let job = WriteJob(work: work, isDurable: durable) { continuation.resume(returning: $0) }
+            if !shared.jobs.add(job) { continuation.resume(returning: .failure(.closed)) }
+        }
+        try outcome.get()
+    }
+
+    package func save() async throws(StoreError) {
+        try await write(.other { _ in }, durable: true)
+    }
+
+    package func close() async {
+        upkeep.withLock { $0 }?.cancel()
+        shared.jobs.close()
+        await writer.join()
+        shared.reads.close()
+        for reader in readers { await reader.join() }
+        await files.close()
+        flock(lock.descriptor, LOCK_UN)
+    }
+
+    deinit {
+        upkeep.withLock { $0 }?.cancel()
+        shared.jobs.close()
+        shared.reads.close()
+    }
+
+    /// Transactions committed since the start.
+    package var transactionCount: Int { shared.memory.state.withLock { $0.transactions } }
+
+    // MARK: Upkeep
+
+    /// Removes orphaned bodies once, and what is older than the retention every ten minutes.
+    private static func keepUp(_ shared: StoreShared) async {
+        enqueue(shared) { transaction in
+            for digest in shared.bodies.digests() {
+                let statement = try transaction.connection.statement("SELECT 1 FROM bodies WHERE digest = ?")
+                try statement.bind([.blob(digest.bytes)])
+                let isReferred = try statement.step()
+                statement.reset()
+                if !isReferred { shared.bodies.removeUnlessLeased(digest) }
+            }
+        }
+        while !Task.isCancelled {
+            enqueue(shared) { transaction in while try transaction.removeOld() {} }
+            await shared.clock.sleep(until: shared.clock.now + 600)
+        }
+    }
+
+    private static func enqueue(
+        _ shared: StoreShared, _ body: @escaping @Sendable (inout StoreTransaction) throws -> Void
+    ) {
+        _ = shared.jobs.add(WriteJob(work: .other(body), isDurable: false) { _ in })
+    }
+}

@@ -1,0 +1,68 @@
+import CacheCore
+import Synchronization
+
+/// Sizes in bytes and counts that the store keeps in one row.
+struct Totals: Equatable {
+    var copies: Int64 = 0
+    var operations: Int64 = 0
+    var entries: Int64 = 0
+    var lastSequence: Int64 = 0
+}
+
+/// What the store knows without asking the database: unfinished operations, open conflicts, totals. Shows what is committed.
+final class StoreMemory: Sendable {
+    struct State {
+        var operations: [OperationID: Operation] = [:]
+        var byKey: [OperationKey: Set<OperationID>] = [:]
+        var conflicts: [String: Conflict] = [:]
+        var totals = Totals()
+        /// Transactions committed since the start.
+        var transactions = 0
+        /// When entries were last read, not yet written.
+        var used: [EntryKey: Double] = [:]
+
+        /// Puts an unfinished operation, or takes one out.
+        mutating func set(_ operation: Operation?, for id: OperationID) {
+            if let old = operations[id] {
+                for key in old.keys {
+                    let key = OperationKey(partition: old.partition, key: key)
+                    byKey[key]?.remove(id)
+                    if byKey[key]?.isEmpty == true { byKey[key] = nil }
+                }
+            }
+            operations[id] = operation
+            guard let operation else { return }
+            for key in operation.keys {
+                byKey[OperationKey(partition: operation.partition, key: key), default: []].insert(id)
+            }
+        }
+    }
+    struct OperationKey: Hashable {
+        var partition: PartitionID
+        var key: String
+    }
+
+    let state = Mutex(State())
+
+    /// Remembers that an entry was read; written only when copies must go.
+    func noteUse(of key: EntryKey, at time: Double) {
+        state.withLock { state in
+            if state.used.count >= 65_536 { state.used.removeAll(keepingCapacity: true) }
+            state.used[key] = time
+        }
+    }
+
+    /// Entries that must not lose their copies: those that operations and open conflicts speak of.
+    var busy: Set<EntryKey> {
+        state.withLock { state in
+            var busy = Set(state.conflicts.values.map(\.key))
+            for operation in state.operations.values { busy.formUnion(operation.entryKeys) }
+            return busy
+        }
+    }
+}
+
+extension Operation {
+    /// The entries whose answers depend on it.
+    var entryKeys: Set<EntryKey> { [lane, EntryKey(partition: partition, target: target)] }
+}

@@ -1,0 +1,38 @@
+/// What a store is opened with.
+package struct StoreOptions: Sendable, Hashable {
+    /// What copies and operations together may hold, in bytes; copies alone nine tenths of it.
+    package var maxStoreSize: Int64
+    /// Bodies up to this many bytes lie in the row, longer ones in files.
+    package var inlineThreshold: Int
+    /// How long finished operations, closed conflicts and key records stay, in seconds.
+    package var receiptRetention: Double
+    /// The longest body, in bytes; nil: what the store can hold.
+    package var maxBodySize: Int64?
+
+    package init(
+        maxStoreSize: Int64 = 1 << 30, inlineThreshold: Int = 16_384, receiptRetention: Double = 7 * 86_400,
+        maxBodySize: Int64? = nil
+    ) {
+        self.maxStoreSize = maxStoreSize
+        self.inlineThreshold = inlineThreshold
+        self.receiptRetention = receiptRetention
+        self.maxBodySize = maxBodySize
+    }
+}
+
+/// Why a store could not be opened.
+package enum StoreOpenError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// Another process, or another store of this one, has it open.
+    case inUse
+    /// A later version of Holdfast wrote it; it was left as it is.
+    case newerVersion(Int)
+    case failed(reason: String)
+
+    package var description: String {
+        switch self {
+        case .inUse: "the store is in use"
+        case .newerVersion(let version): "the store has the later format \(version)"
+        case .failed(let reason): "the store can't be opened: \(reason)"
+        }
+    }
+}

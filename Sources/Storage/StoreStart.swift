@@ -1,0 +1,71 @@
+import CacheCore
+import Glibc
+
+/// What a database holds when it is opened.
+struct StoreStart {
+    var epoch: Int64
+    var partitionKey: [UInt8]
+    var queue: QueueImage
+    var totals: Totals
+
+    /// Opens the database, brings its schema up to date and counts the start. A damaged one is kept aside and what can be read
+    /// goes into a fresh one.
+    static func open(_ path: String, log: any Log) throws -> StoreStart {
+        do {
+            return try read(path)
+        } catch let error as SQLiteError where error.code.isCorrupt {
+            log.write(.error, "the database is damaged; it is kept aside and salvaged", [("reason", error.message)])
+        } catch is RecordError {
+            log.write(.error, "the database is damaged; it is kept aside and salvaged", [("reason", "a record")])
+        }
+        let salvaged = try Salvage.run(path)
+        log.write(
+            .warning, "salvaged what could be read of the damaged database",
+            salvaged.map { ($0.table, String($0.rows)) })
+        return try read(path)
+    }
+
+    private static func read(_ path: String) throws -> StoreStart {
+        let connection = try SQLiteStore.connect(path)
+        try Schema.migrate(connection)
+        _ = unsafe chmod(path, 0o600)
+        var key = try blob("SELECT value FROM meta WHERE name = 'partition_key'", connection)
+        if key?.count != 32 {
+            let fresh = randomBytes(32)
+            try connection.run("INSERT OR REPLACE INTO meta VALUES('partition_key', ?)", .blob(fresh))
+            key = fresh
+        }
+        try connection.execute(
+            """
+            INSERT INTO meta VALUES('epoch', 1) ON CONFLICT(name) DO UPDATE SET value = value + 1
+            """)
+        var start = StoreStart(
+            epoch: try connection.integer("SELECT value FROM meta WHERE name = 'epoch'") ?? 1, partitionKey: key ?? [],
+            queue: try queue(connection), totals: Totals())
+        let totals = try connection.statement("SELECT copies, operations, entries, last_sequence FROM totals")
+        if try totals.step() {
+            start.totals = Totals(
+                copies: totals.integer(0), operations: totals.integer(1), entries: totals.integer(2),
+                lastSequence: totals.integer(3))
+        }
+        totals.reset()
+        start.totals.lastSequence = max(start.totals.lastSequence, start.queue.operations.last?.sequence ?? 0)
+        start.queue.lastSequence = start.totals.lastSequence
+        return start
+    }
+
+    private static func blob(_ sql: String, _ connection: Connection) throws -> [UInt8]? {
+        let statement = try connection.statement(sql)
+        defer { statement.reset() }
+        return try statement.step() ? statement.blob(0) : nil
+    }
+
+    private static func queue(_ connection: Connection) throws -> QueueImage {
+        var image = QueueImage(operations: [], conflicts: [], aliases: [], lastSequence: 0)
+        let operations = try connection.statement("SELECT record FROM operations ORDER BY sequence")
+        while try operations.step() { image.operations.append(try Operation(record: operations.blob(0))) }
+        let conflicts = try connection.statement("SELECT record FROM conflicts WHERE closed_at IS NULL ORDER BY id")
+        while try conflicts.step() { image.conflicts.append(try Conflict(record: conflicts.blob(0))) }
+        return image
+    }
+}

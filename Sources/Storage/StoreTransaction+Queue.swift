@@ -1,0 +1,159 @@
+import CacheCore
+
+/// Operations, conflicts and key records.
+extension StoreTransaction {
+    mutating func put(_ operation: Operation) throws {
+        touch(operation.entryKeys)
+        raiseSequence(to: operation.sequence)
+        try remove(operation.id)
+        let record = operation.record
+        try refer(to: operation.contents, insteadOf: [])
+        addOperationBytes(size(record, operation.contents))
+        guard operation.state.isFinal else {
+            try connection.run(
+                "INSERT INTO operations VALUES(?, ?)", .integer(operation.sequence), .blob(record))
+            show(operation, for: operation.id)
+            return
+        }
+        let partition = operation.partition.text
+        try connection.run(
+            "INSERT INTO finished VALUES(?, ?, ?, ?, ?, ?)", .text(operation.id.text), .text(partition),
+            .integer(operation.sequence), .text(operation.state.rawValue), .real(operation.finishedAt ?? now),
+            .blob(record))
+        for key in operation.keys {
+            try connection.run(
+                "INSERT OR REPLACE INTO finished_keys VALUES(?, ?, ?, ?)", .text(partition), .text(key),
+                .integer(operation.sequence), .text(operation.id.text))
+        }
+    }
+
+    /// Takes the operation of that id out, wherever it is.
+    mutating func remove(_ id: OperationID) throws {
+        let old: Operation
+        if let unfinished = unfinished(id) {
+            old = unfinished
+            try connection.run("DELETE FROM operations WHERE sequence = ?", .integer(old.sequence))
+            show(nil as Operation?, for: id)
+        } else if let finished = try finished(id) {
+            old = finished
+            try connection.run("DELETE FROM finished WHERE id = ?", .text(id.text))
+            for key in old.keys {
+                try connection.run(
+                    "DELETE FROM finished_keys WHERE partition = ? AND key = ? AND sequence = ?",
+                    .text(old.partition.text), .text(key), .integer(old.sequence))
+            }
+        } else {
+            return
+        }
+        touch(old.entryKeys)
+        try refer(to: [], insteadOf: old.contents)
+        addOperationBytes(-size(old.record, old.contents))
+    }
+
+    private func finished(_ id: OperationID) throws -> Operation? {
+        let statement = try connection.statement("SELECT record FROM finished WHERE id = ?")
+        try statement.bind([.text(id.text)])
+        defer { statement.reset() }
+        return try statement.step() ? try Operation(record: statement.blob(0)) : nil
+    }
+
+    mutating func put(_ conflict: Conflict) throws {
+        touch([conflict.key])
+        try removeConflict(conflict.id)
+        let record = conflict.record
+        try refer(to: conflict.contents, insteadOf: [])
+        addOperationBytes(size(record, conflict.contents))
+        try connection.run(
+            "INSERT INTO conflicts VALUES(?, ?, ?, ?)", .text(conflict.id), .text(conflict.key.partition.text),
+            SQLValue(conflict.closedAt), .blob(record))
+        show(conflict.closedAt == nil ? conflict : nil, for: conflict.id)
+    }
+
+    mutating func removeConflict(_ id: String) throws {
+        let statement = try connection.statement("SELECT record FROM conflicts WHERE id = ?")
+        try statement.bind([.text(id)])
+        let old = try statement.step() ? try Conflict(record: statement.blob(0)) : nil
+        statement.reset()
+        guard let old else { return }
+        touch([old.key])
+        try refer(to: [], insteadOf: old.contents)
+        addOperationBytes(-size(old.record, old.contents))
+        try connection.run("DELETE FROM conflicts WHERE id = ?", .text(id))
+        show(nil as Conflict?, for: id)
+    }
+
+    mutating func put(_ keyRecord: KeyRecord) throws {
+        try removeKeyRecord(keyRecord.partition, keyRecord.key)
+        let record = keyRecord.record
+        try refer(to: keyRecord.contents, insteadOf: [])
+        addOperationBytes(size(record, keyRecord.contents))
+        try connection.run(
+            "INSERT INTO key_records VALUES(?, ?, ?, ?)", .text(keyRecord.partition.text), .text(keyRecord.key),
+            .real(keyRecord.at), .blob(record))
+    }
+
+    mutating func removeKeyRecord(_ partition: PartitionID, _ key: String) throws {
+        let statement = try connection.statement("SELECT record FROM key_records WHERE partition = ? AND key = ?")
+        try statement.bind([.text(partition.text), .text(key)])
+        let old = try statement.step() ? try KeyRecord(record: statement.blob(0)) : nil
+        statement.reset()
+        guard let old else { return }
+        try refer(to: [], insteadOf: old.contents)
+        addOperationBytes(-size(old.record, old.contents))
+        try connection.run(
+            "DELETE FROM key_records WHERE partition = ? AND key = ?", .text(partition.text), .text(key))
+    }
+
+    /// Records of a table whose rows belong to a partition.
+    private func records(_ sql: String, _ partition: PartitionID) throws -> [[UInt8]] {
+        let statement = try connection.statement(sql)
+        try statement.bind([.text(partition.text)])
+        defer { statement.reset() }
+        var records: [[UInt8]] = []
+        while try statement.step() { records.append(statement.blob(0)) }
+        return records
+    }
+
+    /// Hands everything over. Where both have an entry, the copies, policy and pin that the receiver has stay.
+    mutating func move(_ from: PartitionID, _ to: PartitionID) throws {
+        let statement = try connection.statement("SELECT target FROM entries WHERE partition = ?")
+        try statement.bind([.text(from.text)])
+        var targets: [Target] = []
+        while try statement.step() { targets.append(Target(unchecked: statement.text(0))) }
+        statement.reset()
+        for target in targets {
+            let key = EntryKey(partition: from, target: target)
+            guard let old = try storedEntry(key) else { continue }
+            try changeEntry(EntryKey(partition: to, target: target)) { entry in
+                if entry.copies.isEmpty {
+                    entry.copies = old.entry.copies
+                    entry.lastSync = old.entry.lastSync
+                }
+                if entry.policy.isEmpty { entry.policy = old.entry.policy }
+                entry.pin = entry.pin ?? old.entry.pin
+            }
+            try setEntry(nil, for: key, in: old)
+        }
+        let finished = try records("SELECT record FROM finished WHERE partition = ?", from)
+        let operations = try allUnfinished.filter { $0.partition == from } + finished.map { try Operation(record: $0) }
+        for var operation in operations {
+            try remove(operation.id)
+            operation.partition = to
+            try put(operation)
+        }
+        for record in try records("SELECT record FROM conflicts WHERE partition = ?", from) {
+            var conflict = try Conflict(record: record)
+            touch([conflict.key])
+            conflict.key = EntryKey(partition: to, target: conflict.key.target)
+            try put(conflict)
+        }
+        for record in try records("SELECT record FROM key_records WHERE partition = ?", from) {
+            var keyRecord = try KeyRecord(record: record)
+            try removeKeyRecord(from, keyRecord.key)
+            keyRecord.partition = to
+            try put(keyRecord)
+        }
+        try connection.run(
+            "UPDATE OR REPLACE aliases SET partition = ? WHERE partition = ?", .text(to.text), .text(from.text))
+    }
+}

@@ -1,0 +1,110 @@
+import CacheCore
+import Synchronization
+
+/// Limits, eviction and retention.
+extension StoreTransaction {
+    private var copyLimit: Int64 { options.maxStoreSize / 10 * 9 }
+
+    /// Evicts copies until the limits hold; throws where they can't and the change made something grow.
+    mutating func fit(since before: Totals) throws {
+        let grewBy = max(0, effects.totals.copies - before.copies)
+        let operationsGrewBy = max(0, effects.totals.operations - before.operations)
+        guard grewBy > 0 || operationsGrewBy > 0, !isWithinLimits(adding: 0, for: .copy) || !hasTotalRoom(0) else {
+            return
+        }
+        try makeRoom(for: 0, purpose: grewBy > 0 ? .copy : .operation, sparing: effects.touched)
+        let isOver = !hasTotalRoom(0) || grewBy > 0 && effects.totals.copies > copyLimit
+        if isOver { throw StoreError.full }
+    }
+
+    private func hasTotalRoom(_ bytes: Int64) -> Bool {
+        effects.totals.copies + effects.totals.operations + bytes <= options.maxStoreSize
+    }
+
+    func isWithinLimits(adding bytes: Int64, for purpose: ContentPurpose) -> Bool {
+        hasTotalRoom(bytes) && (purpose == .operation || effects.totals.copies + bytes <= copyLimit)
+    }
+
+    /// Evicts, least recently used first, until `bytes` more would fit, or nothing is left to evict.
+    mutating func makeRoom(for bytes: Int64, purpose: ContentPurpose, sparing: Set<EntryKey>) throws {
+        guard !isWithinLimits(adding: bytes, for: purpose) else { return }
+        try writeUse()
+        var busy = memory.busy.union(sparing)
+        for operation in allUnfinished { busy.formUnion(operation.entryKeys) }
+        for case .some(let conflict) in effects.conflicts.values { busy.insert(conflict.key) }
+        for case .some(let conflict) in earlier.conflicts.values { busy.insert(conflict.key) }
+        let statement = try connection.statement(
+            "SELECT partition, target FROM entries WHERE evictable = 1 ORDER BY used_at LIMIT ? OFFSET ?")
+        var skipped: Int64 = 0
+        while !isWithinLimits(adding: bytes, for: purpose) {
+            statement.reset()
+            try statement.bind([.integer(256), .integer(skipped)])
+            var keys: [EntryKey] = []
+            while try statement.step() {
+                guard let partition = PartitionID(text: statement.text(0)) else { continue }
+                keys.append(EntryKey(partition: partition, target: Target(unchecked: statement.text(1))))
+            }
+            statement.reset()
+            if keys.isEmpty { return }
+            for key in keys {
+                if busy.contains(key) {
+                    skipped += 1
+                } else if !isWithinLimits(adding: bytes, for: purpose) {
+                    try evict(key)
+                }
+            }
+        }
+    }
+
+    /// Removes the copies; a policy that was kept with the entry stays.
+    private mutating func evict(_ key: EntryKey) throws {
+        guard let stored = try storedEntry(key) else { return }
+        guard !stored.entry.policy.isEmpty else {
+            try setEntry(nil, for: key, in: stored)
+            return
+        }
+        var entry = stored.entry
+        entry.copies = []
+        entry.lastSync = nil
+        try setEntry(entry, for: key, in: stored)
+    }
+
+    /// Writes when entries were read, so that those read least recently go first.
+    private func writeUse() throws(SQLiteError) {
+        let used = memory.state.withLock { state in
+            defer { state.used = [:] }
+            return state.used
+        }
+        for (key, time) in used {
+            try connection.run(
+                "UPDATE entries SET used_at = ? WHERE partition = ? AND target = ? AND used_at < ?", .real(time),
+                .text(key.partition.text), .text(key.target.text), .real(time))
+        }
+    }
+
+    /// Removes receipts, closed conflicts and key records that are older than `receiptRetention`; at most 1,000 of each, so that
+    /// writes don't wait long. True where there may be more.
+    mutating func removeOld() throws -> Bool {
+        let limit = SQLValue.real(now - options.receiptRetention)
+        let operations = try texts("SELECT id FROM finished WHERE finished_at < ? LIMIT 1000", limit)
+        for id in operations { try remove(OperationID(id)) }
+        let conflicts = try texts("SELECT id FROM conflicts WHERE closed_at < ? LIMIT 1000", limit)
+        for id in conflicts { try removeConflict(id) }
+        let statement = try connection.statement("SELECT record FROM key_records WHERE at < ? LIMIT 1000")
+        try statement.bind([limit])
+        var records: [KeyRecord] = []
+        while try statement.step() { records.append(try KeyRecord(record: statement.blob(0))) }
+        statement.reset()
+        for record in records { try removeKeyRecord(record.partition, record.key) }
+        return max(operations.count, conflicts.count, records.count) == 1_000
+    }
+
+    private func texts(_ sql: String, _ value: SQLValue) throws(SQLiteError) -> [String] {
+        let statement = try connection.statement(sql)
+        try statement.bind([value])
+        defer { statement.reset() }
+        var texts: [String] = []
+        while try statement.step() { texts.append(statement.text(0)) }
+        return texts
+    }
+}

@@ -1,0 +1,178 @@
+import CacheCore
+import Synchronization
+
+/// The changes of one job inside an open transaction. Lives on the writer's thread for the length of the job.
+struct StoreTransaction {
+    let connection: Connection
+    let memory: StoreMemory
+    let options: StoreOptions
+    let now: Double
+    /// Of the jobs before it in the same transaction.
+    let earlier: CommitEffects
+    private(set) var effects: CommitEffects
+
+    init(connection: Connection, memory: StoreMemory, options: StoreOptions, now: Double, earlier: CommitEffects) {
+        self.connection = connection
+        self.memory = memory
+        self.options = options
+        self.now = now
+        self.earlier = earlier
+        effects = CommitEffects(totals: earlier.totals)
+    }
+
+    /// Applies all changes, makes room, and throws `StoreError.full` where there is none.
+    mutating func apply(_ changes: [StoreChange]) throws {
+        let before = effects.totals
+        for change in changes { try apply(change) }
+        try fit(since: before)
+    }
+
+    private mutating func apply(_ change: StoreChange) throws {
+        switch change {
+        case .putCopy(let key, let copy):
+            try changeEntry(key) { entry in
+                entry.copies.removeAll { $0.selecting == copy.selecting }
+                entry.copies.insert(copy, at: 0)
+                entry.lastSync = copy.responseTime
+            }
+        case .expire(let key): try expire(key)
+        case .expirePath(let partition, let path):
+            for key in try keys(of: partition, path: path) { try expire(key) }
+        case .removeEntry(let key): try setEntry(nil, for: key, in: try storedEntry(key))
+        case .setPolicy(let key, let policy): try changeEntry(key) { $0.policy = policy }
+        case .setPin(let key, let pin): try changeEntry(key) { $0.pin = pin }
+        case .putOperation(let operation): try put(operation)
+        case .putConflict(let conflict): try put(conflict)
+        case .putKeyRecord(let record): try put(record)
+        case .removeKeyRecord(let partition, let key): try removeKeyRecord(partition, key)
+        case .putAlias(let alias):
+            try connection.run(
+                "INSERT OR REPLACE INTO aliases VALUES(?, ?, ?)", .text(alias.partition.text),
+                .text(alias.temporary.text), SQLValue(alias.real?.text))
+        case .movePartition(let from, let to): if from != to { try move(from, to) }
+        }
+    }
+
+    // MARK: Bodies and sizes
+
+    /// Moves references from the old bodies to the new ones.
+    mutating func refer(to new: [Content], insteadOf old: [Content]) throws(SQLiteError) {
+        var change: [Digest: Int64] = [:]
+        for content in new where content.inline == nil {
+            change[content.digest, default: 0] += 1
+            effects.referred.insert(content.digest)
+        }
+        for content in old where content.inline == nil { change[content.digest, default: 0] -= 1 }
+        for (digest, count) in change where count != 0 {
+            let statement = try connection.statement(
+                """
+                INSERT INTO bodies VALUES(?1, ?2) ON CONFLICT(digest) DO UPDATE SET refs = refs + ?2 RETURNING refs
+                """)
+            try statement.bind([.blob(digest.bytes), .integer(count)])
+            let isRow = try statement.step()
+            let references = isRow ? statement.integer(0) : 0
+            while try statement.step() {}
+            statement.reset()
+            if references <= 0 {
+                try connection.run("DELETE FROM bodies WHERE digest = ?", .blob(digest.bytes))
+                effects.unreferred.insert(digest)
+                effects.referred.remove(digest)
+            } else {
+                effects.unreferred.remove(digest)
+            }
+        }
+    }
+
+    /// Bytes of a row and the body files it refers to.
+    func size(_ record: [UInt8], _ contents: [Content]) -> Int64 {
+        contents.reduce(Int64(record.count)) { $0 + ($1.inline == nil ? $1.length : 0) }
+    }
+
+    mutating func addOperationBytes(_ bytes: Int64) { effects.totals.operations += bytes }
+    mutating func touch(_ keys: some Sequence<EntryKey>) { effects.touched.formUnion(keys) }
+    mutating func raiseSequence(to sequence: Int64) {
+        effects.totals.lastSequence = max(effects.totals.lastSequence, sequence)
+    }
+
+    // MARK: Unfinished operations and open conflicts, this transaction's included
+
+    func unfinished(_ id: OperationID) -> Operation? {
+        if let changed = effects.operations[id] ?? earlier.operations[id] { return changed }
+        return memory.state.withLock { $0.operations[id] }
+    }
+
+    var allUnfinished: [Operation] {
+        var all = memory.state.withLock { $0.operations }
+        for (id, operation) in earlier.operations { all[id] = operation }
+        for (id, operation) in effects.operations { all[id] = operation }
+        return Array(all.values)
+    }
+
+    mutating func show(_ operation: Operation?, for id: OperationID) { effects.operations[id] = .some(operation) }
+    mutating func show(_ conflict: Conflict?, for id: String) { effects.conflicts[id] = .some(conflict) }
+
+    // MARK: Entries
+
+    func storedEntry(_ key: EntryKey) throws -> (entry: Entry, size: Int64)? {
+        let statement = try connection.statement("SELECT record, size FROM entries WHERE partition = ? AND target = ?")
+        try statement.bind([.text(key.partition.text), .text(key.target.text)])
+        defer { statement.reset() }
+        guard try statement.step() else { return nil }
+        return (try Entry(key: key, record: statement.blob(0)), statement.integer(1))
+    }
+
+    mutating func changeEntry(_ key: EntryKey, _ change: (inout Entry) -> Void) throws {
+        let stored = try storedEntry(key)
+        var entry = stored?.entry ?? Entry(key: key)
+        change(&entry)
+        try setEntry(entry, for: key, in: stored)
+    }
+
+    /// Writes the entry, or removes it, where `stored` is what the row holds.
+    mutating func setEntry(_ entry: Entry?, for key: EntryKey, in stored: (entry: Entry, size: Int64)?) throws {
+        touch([key])
+        try refer(to: entry?.contents ?? [], insteadOf: stored?.entry.contents ?? [])
+        effects.totals.copies -= stored?.size ?? 0
+        guard let entry else {
+            try connection.run(
+                "DELETE FROM entries WHERE partition = ? AND target = ?", .text(key.partition.text),
+                .text(key.target.text))
+            if stored != nil { effects.totals.entries -= 1 }
+            return
+        }
+        let record = entry.record
+        let size = size(record, entry.contents)
+        try connection.run(
+            """
+            INSERT INTO entries VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT(partition, target)
+            DO UPDATE SET size = ?3, used_at = ?4, evictable = ?5, record = ?6
+            """, .text(key.partition.text), .text(key.target.text), .integer(size), .real(now),
+            .integer(entry.isEvictable ? 1 : 0), .blob(record))
+        effects.totals.copies += size
+        if stored == nil { effects.totals.entries += 1 }
+    }
+
+    private mutating func expire(_ key: EntryKey) throws {
+        touch([key])
+        guard let stored = try storedEntry(key) else { return }
+        var entry = stored.entry
+        for index in entry.copies.indices { entry.copies[index].isExpired = true }
+        if entry != stored.entry { try setEntry(entry, for: key, in: stored) }
+    }
+
+    /// Entries with that path: the path alone, and the range of names from `PATH?` to the one before `PATH@`.
+    private func keys(of partition: PartitionID, path: String) throws -> [EntryKey] {
+        let statement = try connection.statement(
+            """
+            SELECT target FROM entries WHERE partition = ?1 AND target = ?2
+            UNION ALL SELECT target FROM entries WHERE partition = ?1 AND target >= ?3 AND target < ?4
+            """)
+        try statement.bind([.text(partition.text), .text(path), .text(path + "?"), .text(path + "@")])
+        defer { statement.reset() }
+        var keys: [EntryKey] = []
+        while try statement.step() {
+            keys.append(EntryKey(partition: partition, target: Target(unchecked: statement.text(0))))
+        }
+        return keys
+    }
+}

@@ -1,0 +1,141 @@
+import CacheCore
+import Synchronization
+
+/// What waits for the writer.
+struct WriteJob: Sendable {
+    enum Work: Sendable {
+        case changes([StoreChange])
+        /// Anything else that runs in a transaction.
+        case other(@Sendable (inout StoreTransaction) throws -> Void)
+    }
+    var work: Work
+    var isDurable: Bool
+    var answer: @Sendable (Result<Void, StoreError>) -> Void
+}
+
+/// The one writer of a store: takes all jobs that wait into one transaction. Lives on its own thread.
+///
+/// Each job is a savepoint, so that one that fails takes none with it. A transaction without durable jobs is committed without
+/// fsync; the next durable one carries it to disk.
+final class StoreWriter {
+    private let path: String
+    private let shared: StoreShared
+    /// nil after a failed commit, until it could be opened and written again.
+    private var connection: Connection?
+    private var isFull = true
+
+    init(path: String, connection: Connection, shared: StoreShared) {
+        self.path = path
+        self.connection = connection
+        self.shared = shared
+    }
+
+    /// Works until the queue is closed.
+    func run() {
+        while let jobs = shared.jobs.takeAll() { work(jobs) }
+        connection = nil
+    }
+
+    private func work(_ jobs: [WriteJob]) {
+        var answers: [(job: WriteJob, result: Result<Void, StoreError>)] = []
+        do {
+            let connection = try healthyConnection()
+            try setSynchronous(connection, full: jobs.contains { $0.isDurable })
+            try connection.execute("BEGIN IMMEDIATE")
+            let before = shared.memory.state.withLock { $0.totals }
+            var effects = CommitEffects(totals: before)
+            for job in jobs {
+                answers.append((job, try apply(job, in: connection, &effects)))
+            }
+            try write(effects.totals, in: connection)
+            try connection.execute("COMMIT")
+            show(effects)
+        } catch {
+            if let connection, connection.isInTransaction { try? connection.execute("ROLLBACK") }
+            let error = storeError(error)
+            // A lone job has failed by itself. Of several, one may have spoiled the transaction: each is tried alone.
+            if jobs.count > 1, answers.count < jobs.count, connection != nil {
+                for job in jobs { work([job]) }
+                return
+            }
+            connection = nil
+            shared.log.write(.error, "the store could not commit", [("reason", "\(error)")])
+            for job in jobs { job.answer(.failure(error)) }
+            return
+        }
+        for answer in answers { answer.job.answer(answer.result) }
+    }
+
+    /// The result of one job; throws where the whole transaction is lost.
+    private func apply(
+        _ job: WriteJob, in connection: Connection, _ effects: inout CommitEffects
+    ) throws -> Result<Void, StoreError> {
+        try connection.execute("SAVEPOINT job")
+        var transaction = StoreTransaction(
+            connection: connection, memory: shared.memory, options: shared.options, now: shared.clock.now,
+            earlier: effects)
+        do {
+            switch job.work {
+            case .changes(let changes): try transaction.apply(changes)
+            case .other(let body): try body(&transaction)
+            }
+        } catch {
+            guard connection.isInTransaction else { throw error }
+            try connection.execute("ROLLBACK TO job")
+            try connection.execute("RELEASE job")
+            return .failure(storeError(error))
+        }
+        try connection.execute("RELEASE job")
+        effects.merge(transaction.effects)
+        return .success(())
+    }
+
+    private func write(_ totals: Totals, in connection: Connection) throws(SQLiteError) {
+        try connection.run(
+            """
+            UPDATE totals SET copies = ?, operations = ?, entries = ?, last_sequence = ?, commits = commits + 1
+            """, .integer(totals.copies), .integer(totals.operations), .integer(totals.entries),
+            .integer(totals.lastSequence))
+    }
+
+    /// Makes what is committed visible, before anybody is answered.
+    private func show(_ effects: CommitEffects) {
+        shared.memory.state.withLock { state in
+            for (id, operation) in effects.operations { state.set(operation, for: id) }
+            for (id, conflict) in effects.conflicts { state.conflicts[id] = conflict }
+            state.totals = effects.totals
+            state.transactions += 1
+        }
+        for key in effects.touched { shared.view?.invalidate(key) }
+        for digest in effects.referred { shared.bodies.release(digest) }
+        for digest in effects.unreferred { shared.bodies.removeUnlessLeased(digest) }
+    }
+
+    private func setSynchronous(_ connection: Connection, full: Bool) throws(SQLiteError) {
+        guard full != isFull else { return }
+        try connection.execute("PRAGMA synchronous = \(full ? "FULL" : "NORMAL")")
+        isFull = full
+    }
+
+    /// The connection; after a failure a new one, once the database can be read and written with it.
+    private func healthyConnection() throws(SQLiteError) -> Connection {
+        if let connection { return connection }
+        let fresh = try SQLiteStore.connect(path)
+        try fresh.execute("BEGIN IMMEDIATE")
+        try fresh.execute("UPDATE totals SET commits = commits + 1")
+        try fresh.execute("COMMIT")
+        isFull = true
+        connection = fresh
+        shared.log.write(.info, "the store takes writes again", [])
+        return fresh
+    }
+
+    private func storeError(_ error: any Error) -> StoreError {
+        switch error {
+        case let error as StoreError: error
+        case let error as SQLiteError: error.storeError
+        case is RecordError: .corrupt(reason: "a record can't be read")
+        default: .failed(reason: "\(error)")
+        }
+    }
+}

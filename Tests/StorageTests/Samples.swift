@@ -1,0 +1,76 @@
+import CacheCore
+import Glibc
+import HTTPModel
+import Storage
+import TestSupport
+
+struct SilentLog: Log {
+    func write(_ level: LogLevel, _ message: StaticString, _ values: [(String, String)]) {}
+}
+
+/// A folder of its own for a test; removed with its owner.
+final class TemporaryFolder: Sendable {
+    let path: String
+
+    init() {
+        var template = Array("/tmp/holdfast-test-XXXXXX".utf8CString)
+        path = template.withUnsafeMutableBufferPointer { String(cString: mkdtemp($0.baseAddress!)) }
+    }
+
+    func open(_ options: StoreOptions = StoreOptions()) throws -> SQLiteStore {
+        try SQLiteStore.open(folder: path, options: options, clock: ManualClock(), log: SilentLog())
+    }
+
+    func take(_ name: String, from other: TemporaryFolder) {
+        guard let source = fopen(other.path + "/" + name, "r"), let sink = fopen(path + "/" + name, "w") else { return }
+        var byte = fgetc(source)
+        while byte != EOF {
+            fputc(byte, sink)
+            byte = fgetc(source)
+        }
+        fclose(source)
+        fclose(sink)
+    }
+
+    /// Makes the database no database any more.
+    func overwriteHeader() {
+        guard let file = fopen(path + "/holdfast.sqlite", "r+") else { return }
+        fputs("this is not what it was", file)
+        fclose(file)
+    }
+
+    deinit {
+        _ = nftw(
+            path, { name, _, _, _ in name.map { remove($0) } ?? 0 }, 8, Int32(FTW_DEPTH.rawValue | FTW_PHYS.rawValue))
+    }
+}
+
+func sampleCopy(_ content: Content) -> ServerCopy {
+    ServerCopy(
+        status: 200, fields: ["ETag": "\"1\"", "Content-Type": "text/plain"], content: content, requestTime: 1.25,
+        responseTime: 2.5, selecting: [HTTPField("accept", "a")], epoch: 3)
+}
+
+func sampleOperation(_ sequence: Int64, _ content: Content?) -> Operation {
+    var operation = Operation(
+        id: OperationID("op\(100_000 + sequence)"), sequence: sequence, kind: .create, method: .post, partition: .none,
+        target: Target(unchecked: "/list"), temporaryTarget: Target(unchecked: "/list/hf-\(sequence)"),
+        fields: ["Content-Type": "application/json"], body: content, effective: content,
+        effectiveType: "application/json", tag: "\"hf-1\"", precondition: .ifNoneMatch("*"),
+        preconditionIsClients: true, base: Base(etag: "\"x\"", content: content), idempotencyKey: "key\(sequence)",
+        fingerprint: Digest(bytes: [1, 2]), policy: Policy(), dependsOn: [OperationID("o")], createdAt: 7.5)
+    operation.reason = "credential"
+    operation.nextAttemptAt = 9
+    operation.lastAnswer = KeptAnswer(status: 503, fields: ["A": "b"], content: content)
+    operation.policy.post = .action
+    operation.policy.queueOnStatus = [502, 503]
+    return operation
+}
+
+func sampleConflict(_ content: Content) -> Conflict {
+    Conflict(
+        id: "c1", key: EntryKey(partition: .none, target: Target(unchecked: "/a")), kind: .edited,
+        operationID: OperationID("op1"), method: .put, fields: ["X": "y"], base: nil,
+        client: ConflictVersion(mediaType: "a/b", content: content), server: ConflictVersion(isAbsent: true),
+        serverIsLatest: true, originAnswer: KeptAnswer(status: 412, fields: [:]), policy: Policy(), createdAt: 4)
+}
