@@ -39,9 +39,19 @@ final class TemporaryFolder: Sendable {
         fclose(file)
     }
 
-    deinit {
-        _ = nftw(
-            path, { name, _, _, _ in name.map { remove($0) } ?? 0 }, 8, Int32(FTW_DEPTH.rawValue | FTW_PHYS.rawValue))
+    deinit { Self.remove(path) }
+
+    private static func remove(_ path: String) {
+        if let folder = opendir(path) {
+            while let item = readdir(folder) {
+                let name = withUnsafePointer(to: &item.pointee.d_name) { name in
+                    name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                }
+                if name != ".", name != ".." { remove(path + "/" + name) }
+            }
+            closedir(folder)
+        }
+        Glibc.remove(path)
     }
 }
 
