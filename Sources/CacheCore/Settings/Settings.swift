@@ -145,8 +145,23 @@ package struct Settings: Sendable {
 /// Holds the settings in force. Reads are short copies; a reload swaps the value.
 package final class SettingsBox: Sendable {
     private let value: Mutex<Settings>
-    package init(_ settings: Settings) { value = Mutex(settings) }
+    /// Whether access tokens are configured: for the hot path, which must not copy the settings.
+    private let tokensNeeded: Atomic<Bool>
+
+    package init(_ settings: Settings) {
+        value = Mutex(settings)
+        tokensNeeded = Atomic(!settings.accessTokens.isEmpty)
+    }
+
     package var current: Settings { value.withLock { $0 } }
-    package func replace(_ settings: Settings) { value.withLock { $0 = settings } }
-    package func update(_ change: (inout Settings) -> Void) { value.withLock { change(&$0) } }
+    package var needsTokens: Bool { tokensNeeded.load(ordering: .acquiring) }
+
+    package func replace(_ settings: Settings) { update { $0 = settings } }
+
+    package func update(_ change: (inout Settings) -> Void) {
+        value.withLock { settings in
+            change(&settings)
+            tokensNeeded.store(!settings.accessTokens.isEmpty, ordering: .releasing)
+        }
+    }
 }

@@ -1,0 +1,164 @@
+import CacheCore
+import HTTPModel
+
+/// Answers plain GETs from the view in the loop thread's write buffer, without building a String (design 15, "the hot path").
+/// Whatever is not plain is left to the pipeline.
+struct HitPath<View: HitView>: Sendable {
+    let view: View
+    let settings: SettingsBox
+    let counters: Counters
+
+    func answer(_ request: borrowing RawRequest, into sink: inout some ResponseSink & ~Copyable) -> Bool {
+        guard request.minorVersion == 1, !settings.needsTokens, request[request.method].matches("GET") else {
+            return false
+        }
+        let target = request[request.target]
+        let route: Route
+        let length: Int
+        if target.hasPrefix("/resources") {
+            (route, length) = (.resources, 10)
+        } else if target.hasPrefix("/files") {
+            (route, length) = (.files, 6)
+        } else {
+            return false
+        }
+        let rest = UnsafeRawBufferPointer(rebasing: target[length...])
+        guard rest.isEmpty || rest[0] == UInt8(ascii: "/") || rest[0] == UInt8(ascii: "?") else { return false }
+        guard let plain = PlainFields(request) else { return false }
+        let bytes = request.bytes
+        let fields = request.fields
+        let now = request.now
+        let isAnswered = view.withHit(HitKey(partition: .none, route: route, target: rest)) { parts in
+            guard now < parts.freshUntil, selects(parts.selecting, fields, bytes) else { return false }
+            guard let condition = plain.ifNoneMatch else {
+                sink.append(parts.head)
+                Self.close(parts, now: now, &sink)
+                sink.append(parts.body)
+                return true
+            }
+            guard !parts.etag.isEmpty, !parts.notModifiedHead.isEmpty,
+                bytes[condition].elementsEqual(parts.etag)
+            else { return false }
+            sink.append(parts.notModifiedHead)
+            Self.close(parts, now: now, &sink)
+            return true
+        }
+        if isAnswered {
+            counters.count(.requests)
+            counters.count(.hits)
+        }
+        return isAnswered
+    }
+
+    /// Age, Cache-Status and the empty line.
+    private static func close(_ parts: HitParts, now: Double, _ sink: inout some ResponseSink & ~Copyable) {
+        appendText("Age: ", &sink)
+        appendNumber(max(0, now - parts.bornAt), &sink)
+        appendText("\r\nCache-Status: ", &sink)
+        sink.append(parts.cacheStatus)
+        appendNumber(parts.freshUntil - now, &sink)
+        appendText("\r\n\r\n", &sink)
+    }
+
+    private static func appendText(_ text: StaticString, _ sink: inout some ResponseSink & ~Copyable) {
+        sink.append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    /// Whole seconds, not below 0, in decimal.
+    private static func appendNumber(_ seconds: Double, _ sink: inout some ResponseSink & ~Copyable) {
+        var rest = UInt64(min(max(seconds, 0), 1e15))
+        var digits: InlineArray<20, UInt8> = .init(repeating: 0)
+        var start = 20
+        repeat {
+            start -= 1
+            digits[start] = UInt8(rest % 10) + 0x30
+            rest /= 10
+        } while rest > 0
+        withUnsafeBytes(of: &digits) { sink.append(UnsafeRawBufferPointer(rebasing: $0[start...])) }
+    }
+
+    /// Whether the request carries exactly the values that the hit is for.
+    private func selects(
+        _ selecting: UnsafeRawBufferPointer, _ fields: UnsafeBufferPointer<RawRequest.FieldSlices>,
+        _ bytes: UnsafeRawBufferPointer
+    ) -> Bool {
+        var rest = selecting[...]
+        while let nameEnd = rest.firstIndex(of: 0) {
+            let name = UnsafeRawBufferPointer(rebasing: rest[rest.startIndex..<nameEnd])
+            guard let valueEnd = rest[(nameEnd + 1)...].firstIndex(of: 0) else { return false }
+            let value = UnsafeRawBufferPointer(rebasing: rest[(nameEnd + 1)..<valueEnd])
+            var found = 0
+            for field in fields where bytes[field.name].equalsFolded(name) {
+                found += 1
+                guard bytes[field.value].elementsEqual(value) else { return false }
+            }
+            guard found == 1 || found == 0 && value.isEmpty else { return false }
+            rest = rest[(valueEnd + 1)...]
+        }
+        return true
+    }
+}
+
+/// The fields of a request that is plain enough for the hot path.
+struct PlainFields {
+    /// The single tag of If-None-Match.
+    private(set) var ifNoneMatch: RawRequest.Slice?
+
+    /// nil where any field could change the answer, or the host is not one that needs no look at the settings.
+    init?(_ request: borrowing RawRequest) {
+        var hosts = 0
+        for field in request.fields {
+            let name = request[field.name]
+            switch name.count {
+            case 4 where name.equalsFolded("host"):
+                hosts += 1
+                guard Self.isLocal(request[field.value]) else { return nil }
+            case 6 where name.equalsFolded("accept"): break
+            case 10 where name.equalsFolded("user-agent"): break
+            case 10 where name.equalsFolded("connection"):
+                guard request[field.value].equalsFolded("keep-alive") else { return nil }
+            case 13 where name.equalsFolded("if-none-match"):
+                guard ifNoneMatch == nil else { return nil }
+                ifNoneMatch = field.value
+            case 15 where name.equalsFolded("accept-encoding") || name.equalsFolded("accept-language"): break
+            default: return nil
+            }
+        }
+        guard hosts == 1 else { return nil }
+    }
+
+    /// localhost, 127.0.0.1 or [::1] with or without a port.
+    private static func isLocal(_ host: UnsafeRawBufferPointer) -> Bool {
+        var name = host[...]
+        while let last = name.last, last.isDigit { name = name.dropLast() }
+        let end = name.last == UInt8(ascii: ":") && name.count > 1 ? name.endIndex - 1 : host.endIndex
+        let bare = UnsafeRawBufferPointer(rebasing: host[host.startIndex..<end])
+        return bare.equalsFolded("127.0.0.1") || bare.equalsFolded("localhost") || bare.equalsFolded("[::1]")
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    subscript(slice: RawRequest.Slice) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: self[Int(slice.offset)..<Int(slice.offset + slice.length)])
+    }
+
+    func matches(_ text: StaticString) -> Bool { count == text.utf8CodeUnitCount && hasPrefix(text) }
+
+    func hasPrefix(_ text: StaticString) -> Bool {
+        guard count >= text.utf8CodeUnitCount else { return false }
+        for index in 0..<text.utf8CodeUnitCount where self[index] != text.utf8Start[index] { return false }
+        return true
+    }
+
+    /// `text` in lower case.
+    func equalsFolded(_ text: StaticString) -> Bool {
+        equalsFolded(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    /// `other` in lower case.
+    func equalsFolded(_ other: UnsafeRawBufferPointer) -> Bool {
+        guard count == other.count else { return false }
+        for index in 0..<count where self[index].asciiLowercased != other[index] { return false }
+        return true
+    }
+}

@@ -1,0 +1,53 @@
+import CacheCore
+import HTTPModel
+
+/// Prepares answers that were just given from the store for the hot path.
+struct HitPublisher: Sendable {
+    let view: any HitView
+    private static let bodyLimit: Int64 = 256 << 10
+    private static let policies: Set<FetchPolicy> = [
+        .httpCache, .fetchFromCache, .fetchFromServiceOnCacheMiss, .fetchFromServiceOnCacheMissOrExpiry,
+    ]
+
+    /// To be taken before the entry is read.
+    func ticket(_ key: EntryKey) -> UInt64 { view.ticket(key) }
+
+    /// Offers a fresh whole 200 of nobody in particular, where the next plain GET would get the same. `timeToLive` in seconds.
+    func publish(
+        _ copy: ServerCopy, request: ResourceRequest, policy: Policy, timeToLive: Double, ticket: UInt64,
+        context: ServiceContext
+    ) async {
+        guard copy.status == 200, request.method == .get, request.key.partition == .none,
+            copy.content.length <= Self.bodyLimit, Self.policies.contains(policy.fetchPolicy),
+            request.requestPolicy.isEmpty, !request.persistentState,
+            !copy.selecting.contains(where: { $0.name == "*" }),
+            let body = try? await context.store.bytes(of: copy.content, limit: Self.bodyLimit)
+        else { return }
+        let now = context.clock.now
+        let representation = Representation(copy, syncState: "synced", now: now)
+        let answer = ResourceAnswer(request, base: context.origin.base)
+        func lines(_ status: String, _ fields: HTTPFields, length: Int?) -> [UInt8] {
+            var fields = answer.head(status: 200, fields: fields, cacheStatus: .hit(), syncState: "synced").fields
+            fields.remove("Age")
+            fields.remove("Cache-Status")
+            var bytes = Array("HTTP/1.1 \(status)\r\n".utf8)
+            for field in fields { bytes += "\(field.name): \(field.value)\r\n".fieldBytes }
+            if let length { bytes += "Content-Length: \(length)\r\n".utf8 }
+            return bytes
+        }
+        var fields = copy.fields
+        fields["Accept-Ranges"] = "bytes"
+        let chain = copy.fields.combined("Cache-Status").map { $0 + ", " } ?? ""
+        let hit = PreparedHit(
+            head: lines("200 OK", fields, length: body.count),
+            notModifiedHead: lines("304 Not Modified", representation.notModifiedFields, length: nil),
+            body: body, etag: copy.etag?.fieldBytes ?? [],
+            bornAt: now - Freshness.currentAge(of: copy, now: now), freshUntil: now + timeToLive,
+            cacheStatus: (chain + "Holdfast; hit; ttl=").fieldBytes,
+            selecting: copy.selecting.map { field in
+                // The value as this client wrote it: equal bytes are equal once normalised.
+                (Array(field.name.utf8), request.head.fields.combined(field.name)?.fieldBytes ?? [])
+            })
+        view.publish(hit, for: request.key, route: request.route, ticket: ticket)
+    }
+}

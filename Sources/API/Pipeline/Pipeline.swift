@@ -1,0 +1,106 @@
+import CacheCore
+import HTTPModel
+
+/// Takes a request through the checks in the order of design 12 to its handler, and turns what is thrown into an answer.
+struct Pipeline: Sendable {
+    let context: ServiceContext
+    let counters: Counters
+    let reads: ReadHandler
+    let writes: any WriteHandler
+    let management: any ManagementHandler
+
+    private static let managed = ["/cache", "/metrics", "/health", "/problems", "/openapi.yaml"]
+
+    /// Answers the exchange in every case.
+    func run(_ exchange: any Exchange) async {
+        do {
+            try await route(exchange)
+        } catch is ExchangeError {
+            exchange.abort()
+        } catch {
+            counters.count(.problems)
+            respond(problem(of: error), exchange)
+        }
+    }
+
+    private func problem(of error: any Error) -> Problem {
+        switch error {
+        case let problem as Problem: return problem
+        case let error as StoreError:
+            context.log.write(.error, "the store failed", [("error", "\(error)")])
+            return .from(error)
+        case let error as OriginError: return OriginFailure.problem(error, isHTTPCache: true)
+        default:
+            context.log.write(.error, "a request failed unexpectedly", [("error", "\(error)")])
+            return Problem(.internalError, "This is a fault of Holdfast. The log says more.")
+        }
+    }
+
+    private func respond(_ problem: Problem, _ exchange: any Exchange) {
+        var fields = problem.fields
+        fields["Content-Type"] = "application/problem+json"
+        fields["X-Content-Type-Options"] = "nosniff"
+        if !fields.contains("Cache-Control") { fields["Cache-Control"] = "no-store" }
+        let path = exchange.head.target.prefix { $0 != "?" }
+        exchange.respond(
+            ResponseHead(status: problem.status, fields: fields), body: problem.body(instance: String(path)))
+    }
+
+    private func route(_ exchange: any Exchange) async throws {
+        let head = exchange.head
+        let settings = context.settings.current
+        let target = Self.originForm(head.target)
+        let path = target.prefix { $0 != "?" }
+        let access = try Gatekeeper(settings: settings).admit(head, path: path)
+        if Self.managed.contains(where: { path == $0 || path.hasPrefix($0 + "/") }) {
+            let isElsewhere = settings.manageListener.map { $0 != head.listener } ?? false
+            if isElsewhere, path.hasPrefix("/cache") || path.hasPrefix("/metrics") {
+                throw Problem(.notFound, "This is served on the management address alone.")
+            }
+            try await management.handle(
+                exchange, path: String(path), query: QueryParameters(Target(unchecked: String(target)).query),
+                access: access)
+            return
+        }
+        let parsed = try ParsedTarget.parse(
+            rawTarget: head.target, method: head.method, fields: head.fields,
+            reservedParameters: settings.reservedParameters)
+        guard let parsed else {
+            throw Problem(.notFound, "Ask under /resources, /files or /cache.")
+        }
+        let request = try resourceRequest(head, parsed, settings)
+        if head.method == .get || head.method == .head {
+            try await reads.handle(request, exchange)
+        } else {
+            try await writes.handle(request, exchange)
+        }
+    }
+
+    private func resourceRequest(
+        _ head: RequestHead, _ parsed: ParsedTarget, _ settings: Settings
+    ) throws -> ResourceRequest {
+        let requestPolicy =
+            try head.fields.combined("Sync-Policy").map { try PolicyLayer(syncPolicyField: $0) } ?? PolicyLayer()
+        if OriginFields.isLoop(head.fields) {
+            throw Problem(.loop, "Holdfast's origin leads back to Holdfast. Check the configured origin.")
+        }
+        let identity = Identity.of(
+            fields: head.fields, target: parsed.target, settings: settings, hash: context.partitionHash)
+        return ResourceRequest(
+            head: head, route: parsed.route,
+            key: EntryKey(partition: identity.partition, target: parsed.target), credentials: identity.credentials,
+            isProven: !identity.isPartial
+                || context.credentials.isProven(identity.credentials, for: identity.partition),
+            requestPolicy: requestPolicy, configuredPolicy: [settings.policies.layer(for: parsed.target)],
+            saveIfOffline: parsed.saveIfOffline, deleteIfOffline: parsed.deleteIfOffline,
+            persistentState: parsed.persistentState, originFields: OriginFields.make(head, settings: settings),
+            settings: settings, hasSecretParameter: Secrets.hasSecretParameter(parsed.target, settings: settings))
+    }
+
+    /// Path and query of absolute-form (RFC 9112 3.2.2).
+    private static func originForm(_ target: String) -> Substring {
+        guard target.utf8.first != UInt8(ascii: "/") else { return target[...] }
+        let reference = URLReference(target)
+        return Substring(reference.path + (reference.query.map { "?" + $0 } ?? ""))
+    }
+}

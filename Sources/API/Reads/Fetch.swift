@@ -1,0 +1,200 @@
+import CacheCore
+import HTTPModel
+
+/// Asks the origin once for a read, and keeps what may be kept. Runs on a task of its own: it goes on when the client has left.
+struct Fetch: Sendable {
+    let context: ServiceContext
+    let counters: Counters
+    let request: ResourceRequest
+    let policy: Policy
+    let method: HTTPMethod
+    /// For the origin, without our own preconditions.
+    let fields: HTTPFields
+    /// Copies whose validators are sent.
+    let revalidate: [ServerCopy]
+    /// Whether a whole answer may be kept at all: not for parts and secrets.
+    let mayStore: Bool
+    /// Whether the one who asks reads the body.
+    let hasReader: Bool
+    /// Whether a copy is to be on disk before the answer counts as kept (work in the background, design 11).
+    let isDurable: Bool
+
+    func run(_ flight: Flight) async {
+        await ask(flight, conditions: Validation.conditionalFields(for: revalidate))
+        flight.finish()
+    }
+
+    private func ask(_ flight: Flight, conditions: HTTPFields) async {
+        let lane = context.queue.lane(of: request.key)
+        var fields = fields
+        for condition in conditions { fields[condition.name] = condition.value }
+        let requestTime = context.clock.now
+        let response: OriginResponse
+        do {
+            response = try await context.origin.send(
+                OriginRequest(method: method, target: request.target.text, fields: fields))
+        } catch {
+            if case .unreachable = error { context.network.connectionFailed(error) }
+            flight.land(.failed(error))
+            return
+        }
+        let times = (request: requestTime, response: context.clock.now)
+        guard await isOrigins(response) else {
+            response.body.cancel()
+            flight.land(.failed(.unreachable(reason: "a captive portal answers", isTLS: false)))
+            return
+        }
+        noteCredentials(response.status)
+        if response.status == 304, !conditions.isEmpty {
+            await drain(response.body)
+            if let copy = Validation.confirmed(revalidate, by: response.fields) {
+                await renew(copy, by: response.fields, times, flight)
+            } else {
+                // It confirms something that is not kept: only the whole answer helps.
+                await ask(flight, conditions: HTTPFields())
+            }
+            return
+        }
+        await take(response, times, lane, flight)
+    }
+
+    /// Whether the answer is the origin's own, not a captive portal's (design 8).
+    private func isOrigins(_ response: OriginResponse) async -> Bool {
+        let accept = request.head.fields.combined("Accept") ?? ""
+        let expectsJSON =
+            accept.contains("json") || revalidate.contains { $0.fields["Content-Type"]?.contains("json") ?? false }
+        if context.network.looksLikePortal(
+            status: response.status, fields: response.fields, expectsJSON: expectsJSON),
+            await context.network.confirmPortal()
+        {
+            return false
+        }
+        context.network.answered(status: response.status)
+        return true
+    }
+
+    private func noteCredentials(_ status: Int) {
+        if status == 401 {
+            context.credentials.refused(request.credentials, for: request.key.partition)
+        } else if status != 403 {
+            context.credentials.accepted(request.credentials, for: request.key.partition)
+        }
+    }
+
+    private func drain(_ body: any BodySource) async {
+        while let piece = try? await body.next(), !piece.isEmpty {}
+    }
+
+    private func renew(
+        _ copy: ServerCopy, by fields: HTTPFields, _ times: (request: Double, response: Double), _ flight: Flight
+    ) async {
+        var renewed = Validation.refreshed(
+            copy, by: fields, requestTime: times.request, responseTime: times.response, epoch: context.store.epoch)
+        if !Selecting.matches(renewed, request: request.head.fields) {
+            // The origin chose a variant that was kept for other selecting fields: it is now known for these too.
+            renewed.selecting = Selecting.fields(vary: renewed.fields.values("Vary"), request: request.head.fields)
+        }
+        if flight.isInvalidated { renewed.isExpired = true }
+        counters.count(.revalidated)
+        await commit([.putCopy(request.key, renewed)])
+        flight.land(.renewed(renewed))
+    }
+
+    /// An answer with content of its own: to the readers, and to the store where it may be kept.
+    private func take(
+        _ response: OriginResponse, _ times: (request: Double, response: Double), _ lane: LaneStatus, _ flight: Flight
+    ) async {
+        let length = response.fields["Content-Length"].flatMap { Int64($0) }
+        var copy = copy(of: response, times)
+        let writer = copy == nil ? nil : try? await context.store.makeBody(for: .copy, length: length)
+        if writer == nil { copy = nil }
+        let spool = Spool(store: context.store, isBacked: writer != nil)
+        let head = FlightHead(
+            status: response.status, fields: response.fields, length: length, copy: copy, spool: spool)
+        flight.land(.answered(head), reader: hasReader ? spool.makeReader() : nil)
+        guard let content = await pump(response.body, to: spool, writer) else { return }
+        guard var copy, case .kept(let kept) = content else {
+            if method == .get, response.status == 404 || response.status == 410 {
+                await commit([.expire(request.key)])
+            }
+            spool.end(.complete(nil))
+            return
+        }
+        copy.content = kept
+        // What was asked for before a write may show the state before it.
+        if flight.isInvalidated || context.queue.lane(of: request.key) != lane { copy.isExpired = true }
+        await commit([.putCopy(request.key, copy)])
+        spool.end(.complete(kept))
+    }
+
+    private enum Pumped {
+        case kept(Content)
+        case passedOn
+    }
+
+    /// Moves the body; nil where it was cut (the spool is ended then).
+    private func pump(_ body: any BodySource, to spool: Spool, _ writer: (any BodyWriter)?) async -> Pumped? {
+        var writer = writer
+        do {
+            while let piece = try await body.next() {
+                do {
+                    try await writer?.append(piece)
+                } catch {
+                    // A full store costs the copy, not the answer.
+                    writer?.discard()
+                    writer = nil
+                    spool.loseBacking()
+                }
+                if writer == nil, !spool.hasReaders {
+                    body.cancel()
+                    spool.end(.failed(.cancelled))
+                    return nil
+                }
+                await spool.append(piece)
+            }
+        } catch {
+            writer?.discard()
+            spool.end(.failed(error as? OriginError ?? .cutBody(reason: "the body ended early")))
+            return nil
+        }
+        guard let writer, let content = try? await writer.finish() else {
+            spool.loseBacking()
+            return .passedOn
+        }
+        return .kept(content)
+    }
+
+    /// What will be kept of the answer, its content still empty; nil where nothing may be.
+    private func copy(of response: OriginResponse, _ times: (request: Double, response: Double)) -> ServerCopy? {
+        let isShared = request.key.partition == .none
+        guard mayStore,
+            Storability.mayStore(
+                method: method, requestFields: request.head.fields, status: response.status, fields: response.fields,
+                policy: policy, isShared: isShared, isDelimited: response.isDelimited,
+                targetedFields: request.settings.targetedFields
+            ).store
+        else { return nil }
+        var stored = Validation.stripped(response.fields, isShared: isShared)
+        if !stored.contains("Date") { stored["Date"] = HTTPDate(times.response).text }
+        return ServerCopy(
+            status: response.status, fields: stored,
+            content: .empty, requestTime: times.request,
+            responseTime: times.response,
+            selecting: Selecting.fields(vary: response.fields.values("Vary"), request: request.head.fields),
+            epoch: context.store.epoch)
+    }
+
+    /// Commits what was learnt, with the policy that the request brought. A store that can't take it is logged: the client has
+    /// its answer all the same.
+    private func commit(_ changes: [StoreChange]) async {
+        var changes = changes
+        var layer = request.requestPolicy
+        layer.fetchPolicy = nil
+        if !layer.isEmpty { changes.append(.setPolicy(request.key, layer)) }
+        do {
+            try await context.store.commit(changes, durable: isDurable)
+        } catch {
+            context.log.write(.warning, "an answer could not be stored", [("error", "\(error)")])
+        }
+    }
+}

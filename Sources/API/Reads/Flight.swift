@@ -1,0 +1,117 @@
+import CacheCore
+import HTTPModel
+import Synchronization
+
+/// What came of asking the origin, as soon as the head is known.
+enum FlightAnswer: Sendable {
+    /// An answer with a body of its own, in the flight's spool.
+    case answered(FlightHead)
+    /// 304: the copy is confirmed, its fields renewed.
+    case renewed(ServerCopy)
+    case failed(OriginError)
+}
+
+/// The head of an answer, and what is done with its body.
+struct FlightHead: Sendable {
+    var status: Int
+    /// As received, end-to-end ones only.
+    var fields: HTTPFields
+    /// Content-Length, where there is one.
+    var length: Int64?
+    /// What will be stored (its content is filled in at the end); nil where nothing is.
+    var copy: ServerCopy?
+    var spool: Spool
+}
+
+/// One request to the origin for a target, which several clients may wait for. Goes on when they leave. Safe from any task.
+final class Flight: Sendable {
+    private struct State {
+        var answer: FlightAnswer?
+        var waiters: [Int: CheckedContinuation<FlightAnswer?, Never>] = [:]
+        var lastWaiter = 0
+        /// The place of the one who asked, kept from before the first byte so that nothing is missed.
+        var reader: SpoolReader?
+        var isAbandoned = false
+        var isInvalidated = false
+        var isDone = false
+        var doneWaiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Makes the answer known, with the first asker's reader.
+    func land(_ answer: FlightAnswer, reader: SpoolReader? = nil) {
+        let waiters = state.withLock { state in
+            state.answer = answer
+            state.reader = state.isAbandoned ? nil : reader
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
+        }
+        for waiter in waiters { waiter.resume(returning: answer) }
+    }
+
+    /// The answer's head; nil where it is not there by `deadline` (seconds since 1970).
+    func answer(by deadline: Double?, clock: any Clock) async -> FlightAnswer? {
+        let id = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        let alarm = deadline.map { deadline in
+            Task { [self] in
+                await clock.sleep(until: deadline)
+                if !Task.isCancelled { giveUp(id) }
+            }
+        }
+        defer { alarm?.cancel() }
+        return await withCheckedContinuation { continuation in
+            let (known, isLate): (FlightAnswer?, Bool) = state.withLock { state in
+                if let answer = state.answer { return (answer, false) }
+                if let deadline, clock.now >= deadline { return (nil, true) }
+                state.waiters[id] = continuation
+                return (nil, false)
+            }
+            if known != nil || isLate { continuation.resume(returning: known) }
+        }
+    }
+
+    private func giveUp(_ id: Int) {
+        state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(returning: nil)
+    }
+
+    /// The first asker's reader; once.
+    func takeReader() -> SpoolReader? { state.withLock { $0.reader.take() } }
+
+    /// The first asker doesn't wait any longer: its reader is dropped, now or when it comes.
+    func abandon() {
+        let reader = state.withLock { state in
+            state.isAbandoned = true
+            return state.reader.take()
+        }
+        reader?.cancel()
+    }
+
+    /// A write has gone to the target meanwhile: the answer may be from before it.
+    func invalidate() { state.withLock { $0.isInvalidated = true } }
+    var isInvalidated: Bool { state.withLock { $0.isInvalidated } }
+
+    /// Body and store are done with.
+    func finish() {
+        let waiters = state.withLock { state in
+            state.isDone = true
+            defer { state.doneWaiters = [] }
+            return state.doneWaiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Returns when the flight is done with, its copy committed.
+    func done() async {
+        await withCheckedContinuation { continuation in
+            let isDone = state.withLock { state in
+                if !state.isDone { state.doneWaiters.append(continuation) }
+                return state.isDone
+            }
+            if isDone { continuation.resume() }
+        }
+    }
+}

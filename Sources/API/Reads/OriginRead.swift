@@ -1,0 +1,192 @@
+import CacheCore
+import HTTPModel
+
+/// The part of a read that asks the origin.
+extension Read {
+    private static let preconditions = [
+        "If-None-Match", "If-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range", "Range",
+    ]
+
+    /// The client's fields for the origin without its preconditions and ranges.
+    var plainFields: HTTPFields {
+        var fields = request.originFields
+        fields.removeAll { field in Self.preconditions.contains { $0.equalsIgnoringASCIICase(field.name) } }
+        return fields
+    }
+
+    /// The client's fields for the origin, its own preconditions among them.
+    private var conditionalFields: HTTPFields {
+        var fields = plainFields
+        for field in conditions where Self.preconditions.contains(where: { $0.equalsIgnoringASCIICase(field.name) }) {
+            fields.append(field.name, field.value)
+        }
+        return fields
+    }
+
+    private var isConditional: Bool { Self.preconditions.contains { conditions.contains($0) } }
+
+    var flightKey: Flights.Key {
+        let varying = (entry?.copies ?? []).flatMap { $0.selecting.map(\.name) }
+        let names = varying.isEmpty ? ["accept", "accept-encoding", "accept-language"] : varying
+        return Flights.Key(
+            entry: request.key, selecting: Selecting.fields(vary: names, request: request.head.fields))
+    }
+
+    func fetch(method: HTTPMethod, fields: HTTPFields, revalidate: [ServerCopy], hasReader: Bool) -> Fetch {
+        Fetch(
+            context: context, counters: counters, request: request, policy: policy, method: method, fields: fields,
+            revalidate: revalidate, mayStore: !request.hasSecretParameter && !fields.contains("Range"),
+            hasReader: hasReader, isDurable: !hasReader)
+    }
+
+    func start(_ fetch: Fetch, _ flight: Flight, _ key: Flights.Key?) {
+        Task { [flights] in
+            await fetch.run(flight)
+            if let key { flights.remove(flight, key) }
+        }
+    }
+
+    /// Asks, alone or together with others, and answers.
+    func ask(revalidate: [ServerCopy], stale: StaleUse, forward: CacheStatus.ForwardReason) async throws {
+        counters.count(.misses)
+        let directives = CacheControl(request: request.head.fields)
+        // Without copies the client's own preconditions and ranges go to the origin, and the answer is for it alone.
+        let isOwn = isConditional && revalidate.isEmpty
+        let mayJoin =
+            request.method == .get && request.isProven && !isOwn && !directives.noCache && !directives.noStore
+            && directives.maxAge == nil && !request.hasSecretParameter && forward != .request && forward != .bypass
+        let key = mayJoin ? flightKey : nil
+        let (flight, isNew) = key.map { flights.join($0) } ?? (Flight(), true)
+        if isNew {
+            let fields = isOwn ? conditionalFields : plainFields
+            start(fetch(method: request.method, fields: fields, revalidate: revalidate, hasReader: true), flight, key)
+        }
+        var deadline: Double?
+        if case .onErrorOrDelay = stale { deadline = context.clock.now + request.settings.staleTimeout }
+        let answer = await flight.answer(by: deadline, clock: context.clock)
+        guard isNew || isShareable(answer) else {
+            try await ask(alone: revalidate, stale: stale, forward: forward)
+            return
+        }
+        if !isNew { counters.count(.collapsed) }
+        try await finish(
+            answer, of: flight, stale: stale, isOwn: isOwn,
+            CacheStatus(forward: forward, collapsed: !isNew))
+    }
+
+    /// What another's request brought may not be used here: a request of our own.
+    private func ask(
+        alone revalidate: [ServerCopy], stale: StaleUse, forward: CacheStatus.ForwardReason
+    ) async throws {
+        let flight = Flight()
+        let fields = revalidate.isEmpty ? conditionalFields : plainFields
+        start(fetch(method: request.method, fields: fields, revalidate: revalidate, hasReader: true), flight, nil)
+        var deadline: Double?
+        if case .onErrorOrDelay = stale { deadline = context.clock.now + request.settings.staleTimeout }
+        try await finish(
+            await flight.answer(by: deadline, clock: context.clock), of: flight, stale: stale,
+            isOwn: revalidate.isEmpty && isConditional, CacheStatus(forward: forward))
+    }
+
+    /// Whether one who did not ask may use it: stored, selected by this request too, and not to be validated first.
+    private func isShareable(_ answer: FlightAnswer?) -> Bool {
+        switch answer {
+        case nil: true
+        case .failed: true
+        case .renewed(let copy): isReusable(copy)
+        case .answered(let head): head.copy.map { isReusable($0) } ?? false
+        }
+    }
+
+    private func isReusable(_ copy: ServerCopy) -> Bool {
+        guard Selecting.matches(copy, request: request.head.fields) else { return false }
+        return timeToLive(of: copy) > 0
+    }
+
+    private func finish(
+        _ answer: FlightAnswer?, of flight: Flight, stale: StaleUse, isOwn: Bool, _ cacheStatus: CacheStatus
+    ) async throws {
+        switch answer {
+        case nil:
+            flight.abandon()
+            guard let copy = stale.copy else { throw ResourceAnswer.marked(timeout, cacheStatus) }
+            try await serve(copy, detail: "STALE", isStale: true)
+        case .failed(let error):
+            try await failed(error, stale: stale, cacheStatus)
+        case .renewed(let copy):
+            var cacheStatus = cacheStatus
+            cacheStatus.forwardStatus = 304
+            try await stored.send(Representation(copy, syncState: syncState, now: context.clock.now), cacheStatus)
+        case .answered(let head):
+            if stale.covers(status: head.status), let copy = stale.copy {
+                if !cacheStatus.collapsed { flight.abandon() }
+                try await serve(copy, detail: "STALE", isStale: true, forwardStatus: head.status)
+                return
+            }
+            var cacheStatus = cacheStatus
+            cacheStatus.forwardStatus = head.status
+            cacheStatus.stored = head.copy != nil
+            let reader = cacheStatus.collapsed ? head.spool.makeReader() : flight.takeReader()
+            guard let reader else { throw ResourceAnswer.marked(timeout, cacheStatus) }
+            try await pass(head, reader, isOwn: isOwn, cacheStatus)
+        }
+    }
+
+    private var timeout: Problem {
+        Problem(.originTimeout, "The origin did not answer in time. Ask again later.")
+    }
+
+    /// No usable answer came.
+    private func failed(_ error: OriginError, stale: StaleUse, _ cacheStatus: CacheStatus) async throws {
+        if case .unreachable = error, case .copy(let copy, _, let detail, let isStale) = plan(isOnline: false) {
+            try await serve(copy, detail: detail, isStale: isStale)
+            return
+        }
+        if stale.covers(error), let copy = stale.copy {
+            try await serve(copy, detail: "STALE", isStale: true)
+            return
+        }
+        throw ResourceAnswer.marked(
+            OriginFailure.problem(error, isHTTPCache: policy.fetchPolicy == .httpCache), cacheStatus)
+    }
+
+    /// The origin's answer as it streams in.
+    private func pass(
+        _ head: FlightHead, _ reader: SpoolReader, isOwn: Bool, _ cacheStatus: CacheStatus
+    ) async throws {
+        let fields = cacheStatus.collapsed ? head.copy?.fields ?? head.fields : head.fields
+        let answer = ResourceAnswer(request, base: context.origin.base).head(
+            status: head.status, fields: fields, cacheStatus: cacheStatus, syncState: head.copy == nil ? nil : syncState
+        )
+        if head.status == 200, !isOwn,
+            Conditional.evaluate(
+                request: conditions, method: request.method, etag: fields["ETag"],
+                lastModified: fields["Last-Modified"], exists: true, now: context.clock.now) == .notModified
+        {
+            reader.cancel()
+            var notModified = answer
+            notModified.status = 304
+            notModified.fields.removeAll { $0.name.asciiLowercased.hasPrefix("content-") }
+            exchange.respond(notModified, body: [])
+            return
+        }
+        if request.method == .head || head.status == 204 || head.status == 304 || head.status == 205 {
+            reader.cancel()
+            guard request.method == .head else {
+                exchange.respond(answer, body: [])
+                return
+            }
+            var answer = answer
+            if let length = head.length {
+                answer.fields["Content-Length"] = String(length)
+                exchange.respond(answer, body: [])
+            } else {
+                exchange.begin(answer, length: nil)
+                exchange.finish()
+            }
+            return
+        }
+        exchange.begin(answer, length: head.length)
+        try await BodyPump.run(reader, to: exchange)
+    }
+}

@@ -1,0 +1,115 @@
+import CacheCore
+import HTTPModel
+
+/// One GET or HEAD on its way: plan, store, origin.
+struct Read: Sendable {
+    let context: ServiceContext
+    let counters: Counters
+    let flights: Flights
+    let request: ResourceRequest
+    let exchange: any Exchange
+    let policy: Policy
+    let entry: Entry?
+    /// The request's fields with edits' tags replaced.
+    let conditions: HTTPFields
+    let syncState: String
+    /// nil where the answer must not be prepared for the view.
+    let isPublishable: HitPublisher?
+    let ticket: UInt64
+
+    /// The effective copy of an edit; the plan only says whether the origin is asked for the server copy meanwhile.
+    func answer(_ edit: LocalEdit, isOnline: Bool) async throws {
+        if isOnline, !policy.noCache {
+            switch plan(isOnline: true) {
+            case .origin, .copy(_, refresh: true, _, _), .refuse(_, refresh: true): refresh()
+            case .copy, .refuse: break
+            }
+        }
+        let cacheStatus = CacheStatus.hit(detail: "LOCAL_EDIT")
+        guard let content = edit.content else {
+            throw ResourceAnswer.marked(
+                Problem(.notFound, "It was deleted here; the delete is not yet delivered."), cacheStatus,
+                syncState: edit.syncState)
+        }
+        counters.count(.hits)
+        try await stored.send(Representation(edit, content: content), cacheStatus)
+    }
+
+    /// The server copy, or the origin's answer, by the truth table.
+    func answer(isOnline: Bool) async throws {
+        switch plan(isOnline: isOnline) {
+        case .copy(let copy, let wantsRefresh, let detail, let isStale):
+            if wantsRefresh { refresh() }
+            do {
+                try await serve(copy, detail: detail, isStale: isStale)
+            } catch let error as StoreError {
+                guard isOnline else { throw error }
+                // Bytes that can't be read are as good as none: the origin has them.
+                context.log.write(.error, "a stored body could not be read", [("error", "\(error)")])
+                try await ask(revalidate: [], stale: .never, forward: .miss)
+            }
+        case .origin(let revalidate, let stale, let forward):
+            if request.isTemporary {
+                throw ResourceAnswer.marked(
+                    Problem(.notCached, "The resource is not yet created at the origin."), .forward(.bypass),
+                    syncState: syncState)
+            }
+            try await ask(
+                revalidate: revalidate, stale: stale, forward: CacheStatus.ForwardReason(rawValue: forward) ?? .miss)
+        case .refuse(let problem, let wantsRefresh):
+            if wantsRefresh { refresh() }
+            throw ResourceAnswer.marked(problem, CacheStatus(detail: isOnline ? nil : "OFFLINE"))
+        }
+    }
+
+    func plan(isOnline: Bool) -> ReadPlan {
+        ReadPlan.make(
+            entry: entry, requestFields: request.head.fields, policy: policy, isOnline: isOnline,
+            isShared: request.key.partition == .none, epoch: context.store.epoch,
+            targetedFields: request.settings.targetedFields, now: context.clock.now)
+    }
+
+    var stored: StoredAnswer {
+        StoredAnswer(context: context, request: request, conditions: conditions, exchange: exchange)
+    }
+
+    func timeToLive(of copy: ServerCopy) -> Double {
+        Freshness.timeToLive(
+            of: copy, policy: policy, isShared: request.key.partition == .none, epoch: context.store.epoch,
+            targetedFields: request.settings.targetedFields, now: context.clock.now)
+    }
+
+    /// From the store, without the origin.
+    func serve(_ copy: ServerCopy, detail: String?, isStale: Bool, forwardStatus: Int? = nil) async throws {
+        counters.count(.hits)
+        if isStale { counters.count(.stale) }
+        let timeToLive = timeToLive(of: copy)
+        var cacheStatus = CacheStatus.hit(ttl: Int(timeToLive.rounded(.down)), detail: detail)
+        cacheStatus.forwardStatus = forwardStatus
+        try await stored.send(
+            Representation(copy, syncState: syncState, now: context.clock.now), cacheStatus)
+        if !isStale, detail == nil, timeToLive > 0, syncState == "synced" {
+            await isPublishable?.publish(
+                copy, request: request, policy: policy, timeToLive: timeToLive, ticket: ticket, context: context)
+        }
+    }
+
+    /// Asks the origin in the background, once an entry.
+    func refresh() {
+        guard !request.isTemporary, context.network.state.isOnline else { return }
+        let copies = entry?.copies ?? []
+        let key = flightKey
+        let (flight, isNew) = flights.join(key)
+        guard isNew else { return }
+        counters.count(.refreshes)
+        start(fetch(method: .get, fields: plainFields, revalidate: copies, hasReader: false), flight, key)
+    }
+}
+
+extension ResourceRequest {
+    /// Whether the target is one that a pending create got here; the origin never hears of it.
+    var isTemporary: Bool {
+        guard let last = target.path.split(separator: "/").last else { return false }
+        return last.hasPrefix("hf-") && last.utf8.count == 29
+    }
+}

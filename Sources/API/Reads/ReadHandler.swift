@@ -1,0 +1,82 @@
+import CacheCore
+import HTTPModel
+
+/// Answers GET and HEAD under /resources and /files (design 3).
+struct ReadHandler: Sendable {
+    let context: ServiceContext
+    let counters: Counters
+    let flights: Flights
+    let publisher: HitPublisher
+
+    func handle(_ request: ResourceRequest, _ exchange: any Exchange) async throws {
+        switch context.queue.resolve(request.target, of: request.key.partition) {
+        case .itself: break
+        case .moved(let target):
+            let head = ResponseHead(
+                status: 308,
+                fields: [
+                    "Location": request.route.prefix + target.text,
+                    "Cache-Status": CacheStatus.hit(detail: "MOVED").text,
+                ])
+            exchange.respond(head, body: [])
+            return
+        case .gone:
+            throw ResourceAnswer.marked(
+                Problem(.notFound, "The create behind this temporary target named no resource.", status: 410),
+                .hit(detail: "GONE"))
+        }
+        let isOnline = context.network.state.isOnline
+        guard isOnline || request.isProven else {
+            throw ResourceAnswer.marked(
+                Problem(
+                    .credentialUnproven,
+                    "The origin is unreachable and has not yet accepted this credential. Use one that it has accepted."),
+                .forward(.bypass))
+        }
+        let ticket = publisher.ticket(request.key)
+        let entry = request.isProven ? try await context.store.entry(request.key) : nil
+        let policy = request.policy(entry: entry)
+        let edit = request.isProven ? context.queue.localEdit(of: request.key) : nil
+        let read = Read(
+            context: context, counters: counters, flights: flights, request: request, exchange: exchange,
+            policy: policy, entry: entry,
+            conditions: edit == nil ? await EditTags.replaced(in: request, context.queue) : request.head.fields,
+            syncState: edit?.syncState ?? (context.queue.conflict(of: request.key) == nil ? "synced" : "conflict"),
+            isPublishable: edit == nil ? publisher : nil, ticket: ticket)
+        if let edit, !request.persistentState {
+            try await read.answer(edit, isOnline: isOnline)
+        } else {
+            try await read.answer(isOnline: isOnline)
+        }
+    }
+}
+
+/// `hf-` tags in the preconditions of a read. They never reach the origin (design 3).
+enum EditTags {
+    private static let names = ["If-None-Match", "If-Match", "If-Range"]
+
+    /// The request's fields with each `hf-` tag replaced by the tag that the delivered edit got at the origin.
+    static func replaced(in request: ResourceRequest, _ queue: any WriteQueue) async -> HTTPFields {
+        var fields = request.head.fields
+        for index in fields.indices where fields[index].value.contains("\"hf-") {
+            guard names.contains(where: { $0.equalsIgnoringASCIICase(fields[index].name) }) else { continue }
+            var tags: [String] = []
+            for element in FieldList.split(fields[index].value, backslashEscapes: false) {
+                let tag = String(element)
+                guard tag.contains("\"hf-") else {
+                    tags.append(tag)
+                    continue
+                }
+                if let known = await queue.serverTag(forDelivered: tag, of: request.key) { tags.append(known) }
+            }
+            fields[index].value = tags.joined(separator: ", ")
+        }
+        // An If-Match without a tag that is known matches nothing: it must stay. The others are then without meaning.
+        fields.removeAll { field in
+            field.value.isEmpty
+                && (field.name.equalsIgnoringASCIICase("If-None-Match")
+                    || field.name.equalsIgnoringASCIICase("If-Range"))
+        }
+        return fields
+    }
+}

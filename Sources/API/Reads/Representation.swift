@@ -1,0 +1,49 @@
+import CacheCore
+import HTTPModel
+
+/// Something that can be answered from the store: a server copy or the effective copy of an edit.
+struct Representation: Sendable {
+    var status: Int
+    var fields: HTTPFields
+    var content: Content
+    /// As sent.
+    var etag: String?
+    var lastModified: String?
+    /// Seconds; nil for an edit, which has no age.
+    var age: Int?
+    var syncState: String
+
+    init(_ copy: ServerCopy, syncState: String, now: Double) {
+        status = copy.status
+        fields = copy.fields
+        content = copy.content
+        etag = copy.etag
+        lastModified = copy.lastModified
+        age = Int(Freshness.currentAge(of: copy, now: now))
+        self.syncState = syncState
+    }
+
+    /// An edit with content (design 3): a tag of its own, to be asked for each time, without dates.
+    init(_ edit: LocalEdit, content: Content) {
+        status = 200
+        fields = ["ETag": edit.tag, "Cache-Control": "no-cache"]
+        if let type = edit.mediaType { fields["Content-Type"] = type }
+        self.content = content
+        etag = edit.tag
+        syncState = edit.syncState
+    }
+
+    /// Whether preconditions and ranges count: for what stands behind a 200 (RFC 9110 13.2.1).
+    var exists: Bool { (200...299).contains(status) }
+    var hasBody: Bool { status != 204 && status != 304 && status != 205 }
+
+    /// What a 304 carries of the fields (RFC 9110 15.4.5).
+    var notModifiedFields: HTTPFields {
+        var kept = fields
+        kept.removeAll { field in
+            let name = field.name.asciiLowercased
+            return name.hasPrefix("content-") && name != "content-location" || name == "last-modified" && etag != nil
+        }
+        return kept
+    }
+}

@@ -1,0 +1,51 @@
+package import CacheCore
+import HTTPModel
+
+/// All that Holdfast answers: the hot path from the view, everything else on a task of its own. Safe from all loop threads.
+package struct Service<View: HitView>: RequestHandler {
+    /// For /metrics.
+    package let counters: Counters
+    private let pipeline: Pipeline
+    private let hits: HitPath<View>
+
+    /// `flights` is shared with the writes, which tell it what they touch; so are `counters` with the management.
+    package init(
+        context: ServiceContext, view: View, writes: any WriteHandler, management: any ManagementHandler,
+        counters: Counters, flights: Flights
+    ) {
+        self.counters = counters
+        pipeline = Pipeline(
+            context: context, counters: counters,
+            reads: ReadHandler(
+                context: context, counters: counters, flights: flights, publisher: HitPublisher(view: view)),
+            writes: writes, management: management)
+        hits = HitPath(view: view, settings: context.settings, counters: counters)
+    }
+
+    package func answerAtOnce(
+        _ request: borrowing RawRequest, into sink: inout some ResponseSink & ~Copyable
+    ) -> Bool {
+        hits.answer(request, into: &sink)
+    }
+
+    package func handle(_ exchange: any Exchange) {
+        counters.count(.requests)
+        Task { [pipeline] in await pipeline.run(exchange) }
+    }
+
+    package func refusal(status: Int, reason: String) -> (contentType: String, body: [UInt8]) {
+        let code: ProblemCode =
+            switch status {
+            case 408: .requestTimeout
+            case 413: .tooLarge
+            case 414: .lineTooLong
+            case 417: .expectation
+            case 431: .headTooLarge
+            case 503: .busy
+            case 505: .version
+            case 500: .internalError
+            default: .badRequest
+            }
+        return ("application/problem+json", Problem(code, reason, status: status).body(instance: nil))
+    }
+}
