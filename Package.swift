@@ -28,7 +28,7 @@ let package = Package(
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
-        .systemLibrary(name: "CGetopt"),
+        .systemLibrary(name: "CProcess"),
 
         // pure
         .target(name: "HTTPModel", swiftSettings: strict),
@@ -47,7 +47,7 @@ let package = Package(
         .target(name: "API", dependencies: ["CacheCore", "HTTPModel"], swiftSettings: strict),
         .target(
             name: "HoldfastService",
-            dependencies: ["API", "Sync", "EventServer", "Storage", "OriginClient", "CGetopt", "CacheCore", "HTTPModel"],
+            dependencies: ["API", "Sync", "EventServer", "Storage", "OriginClient", "CProcess", "CacheCore", "HTTPModel"],
             swiftSettings: strict),
         .executableTarget(name: "holdfast", dependencies: ["HoldfastService"], swiftSettings: strict),
 

@@ -1,4 +1,4 @@
-import CGetopt
+import CProcess
 package import CacheCore
 import Glibc
 

@@ -51,7 +51,9 @@ struct SampleOrigin: RequestHandler {
         }
         var all = fields
         all["Cache-Control"] = "max-age=5"
-        if status == 304 || status == 204 { return exchange.respond(ResponseHead(status: status, fields: all), body: []) }
+        if status == 304 || status == 204 {
+            return exchange.respond(ResponseHead(status: status, fields: all), body: [])
+        }
         all["Content-Type"] = "application/json"
         exchange.respond(ResponseHead(status: status, fields: all), body: json.map { $0.bytes + [10] } ?? [])
     }

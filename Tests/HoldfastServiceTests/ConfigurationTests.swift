@@ -1,0 +1,87 @@
+import CacheCore
+import Glibc
+import HoldfastService
+import Testing
+
+@Suite struct ConfigurationTests {
+    private func configuration(
+        _ arguments: [String], _ environment: [String: String] = [:]
+    ) throws -> Configuration {
+        try Configuration(flags: try CommandLineOptions(arguments).values, environment: environment)
+    }
+
+    private func message(_ arguments: [String], _ environment: [String: String] = [:]) -> String? {
+        do {
+            _ = try configuration(arguments, environment)
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    private func file(_ text: String) throws -> String {
+        var name = Array("/tmp/holdfast-configuration-XXXXXX".utf8CString)
+        let descriptor = mkstemp(&name)
+        _ = Array(text.utf8).withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+        close(descriptor)
+        return String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    @Test func `flags win over the environment, which wins over the file`() throws {
+        let path = try file(#"{"origin":"http://file","threads":3,"data":"from-file"}"#)
+        defer { unlink(path) }
+        let read = try configuration(
+            ["--origin", "http://flag", "--config", path],
+            ["HOLDFAST_ORIGIN": "http://variable", "HOLDFAST_THREADS": "2"])
+        #expect(read.origin == "http://flag")
+        #expect(read.threads == 2)
+        #expect(read.data == "from-file")
+    }
+
+    @Test(
+        "an error names the place, the key and what is allowed",
+        arguments: [
+            (#"{"origin":"http://a","replayConcurrency":0}"#, "replayConcurrency: must be a whole number, 1 or more"),
+            (#"{"origin":"http://a","colour":1}"#, "colour: there is no such key"),
+            (#"{"origin":"http://a","maxStoreSize":"lots"}"#, "maxStoreSize: must be a size in bytes"),
+            (#"{"origin":"http://a","timeouts":{"first":1}}"#, "timeouts: first is not one of connect, firstByte"),
+            (#"{"origin":"http://a","policies":[{"path":"/**","fetchPolicy":"SOMETIMES"}]}"#, "fetchPolicy"),
+            (#"{"origin":"http://a","collections":[{"items":"/data"}]}"#, "collections: each needs a path"),
+            (#"["#, "line 1"),
+        ])
+    func errors(text: String, expected: String) throws {
+        let path = try file(text)
+        defer { unlink(path) }
+        let text = try #require(message(["--config", path]))
+        #expect(text.contains(path))
+        #expect(text.contains(expected))
+    }
+
+    @Test func `an address that others reach needs tokens or --insecure`() {
+        let arguments = ["--origin", "http://a", "--listen", "0.0.0.0:8080"]
+        #expect(message(arguments)?.contains("accessTokens") == true)
+        #expect(message(arguments + ["--insecure"]) == nil)
+        #expect(message(arguments, ["HOLDFAST_ACCESS_TOKENS": "a-long-secret"]) == nil)
+    }
+
+    @Test func `without an origin the message says which option is missing`() {
+        #expect(message([])?.contains("--origin") == true)
+    }
+
+    @Test func `the SDK's synchronization node is taken, numbers as texts too`() throws {
+        let path = try file(
+            #"{"origin":"http://a","synchronization":{"policies":[{"path":"/a/**","expirationPolicy":"EXPIRE_AFTER","expireAfter":"1200"}],"defaultPolicy":{"fetchPolicy":"FETCH_FROM_SERVICE_IF_ONLINE"}}}"#
+        )
+        defer { unlink(path) }
+        let table = try configuration(["--config", path]).settings.policies
+        #expect(table.layer(for: Target(unchecked: "/a/b")).expireAfter == 1200)
+        #expect(table.layer(for: Target(unchecked: "/c")).fetchPolicy == .fetchFromServiceIfOnline)
+    }
+
+    @Test(
+        "unknown options, missing values and stray words are refused",
+        arguments: [["--colour"], ["--origin"], ["--origin", "http://a", "stray"]])
+    func badArguments(arguments: [String]) {
+        #expect(throws: ConfigurationError.self) { try CommandLineOptions(arguments) }
+    }
+}
