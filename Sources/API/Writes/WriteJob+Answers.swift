@@ -1,0 +1,106 @@
+import CacheCore
+import HTTPModel
+
+/// Answers for queued writes: the receipt, the effective copy, or what the origin said (design 4).
+extension WriteJob {
+    private static let status = CacheStatus.forward(.method)
+
+    /// `deadline` (seconds since 1970): until then the outcome is waited for; nil answers at once.
+    func answer(for operation: Operation, deadline: Double?) async throws {
+        var latest = operation
+        if let deadline {
+            latest = await context.queue.outcome(of: operation.id, deadline: deadline) ?? operation
+            if latest.state == .delivered || latest.state.isStopped, let kept = latest.lastAnswer {
+                if latest.state == .conflict, let id = latest.conflictID,
+                    let conflict = try await context.store.conflict(id)
+                {
+                    throw try await problem(for: conflict, status: kept.status, operation: latest)
+                }
+                return try await send(kept, operation: latest)
+            }
+        }
+        var fields: HTTPFields = ["Sync-Operation": latest.id.text]
+        if let temporary = latest.temporaryTarget, !latest.state.isFinal {
+            fields["Location"] = request.route.prefix + temporary.text
+        }
+        let edit = context.queue.localEdit(of: latest.lane)
+        switch preferences.returns {
+        case .minimal:
+            fields["Preference-Applied"] = "return=minimal"
+            respond(202, fields, syncState: edit?.syncState, body: [])
+        case .representation where edit?.content != nil:
+            guard let edit, let content = edit.content else { return }
+            fields["Preference-Applied"] = "return=representation"
+            fields["Content-Location"] = request.route.prefix + latest.lane.target.text
+            fields["ETag"] = edit.tag
+            fields["Content-Type"] = edit.mediaType
+            try await send(202, fields, content, syncState: edit.syncState)
+        case .representation, nil:
+            fields["Content-Type"] = "application/json"
+            respond(202, fields, syncState: edit?.syncState, body: receipt(of: latest, syncState: edit?.syncState))
+        }
+    }
+
+    /// Design 4, "Receipt".
+    private func receipt(of operation: Operation, syncState: String?) -> [UInt8] {
+        let target = operation.lane.target
+        let links = JSONValue.object(omittingNil: [
+            "operation": .string("/cache/operations/" + operation.id.text),
+            "entry": .string("/cache/entry?target=" + Percent.encode(target.text)),
+            "conflict": operation.conflictID.map { .string("/cache/conflicts/" + $0) },
+        ])
+        return JSONValue.object(omittingNil: [
+            "id": .string(operation.id.text),
+            "state": .string(operation.state.rawValue),
+            "method": .string(operation.method.rawValue),
+            "target": .string(target.text),
+            // The key of this very request, where it was merged under another.
+            "idempotencyKey": .string(clientKey ?? operation.idempotencyKey),
+            "syncState": syncState.map { .string($0) },
+            "createdAt": .string(Timestamp.format(operation.createdAt)),
+            "links": links,
+        ]).bytes
+    }
+
+    /// The answer that a repeat gets again.
+    func replay(_ kept: KeptAnswer, _ operation: Operation?) async throws {
+        var kept = kept
+        kept.fields["Idempotency-Replayed"] = "true"
+        try await send(kept, operation: operation)
+    }
+
+    private func send(_ kept: KeptAnswer, operation: Operation?) async throws {
+        var fields = kept.fields
+        fields["Sync-Operation"] = operation?.id.text
+        let state = operation.map { context.queue.localEdit(of: $0.lane)?.syncState ?? "synced" }
+        try await send(kept.status, fields, kept.content ?? .empty, syncState: state)
+    }
+
+    func send(_ status: Int, _ fields: HTTPFields, _ content: Content, syncState: String?) async throws {
+        if let bytes = content.inline { return respond(status, fields, syncState: syncState, body: bytes) }
+        let source = try await context.store.read(content, range: nil)
+        exchange.begin(head(status, fields, syncState: syncState), length: content.length)
+        await relay([], source)
+    }
+
+    func respond(_ status: Int, _ fields: HTTPFields, syncState: String?, body: [UInt8]) {
+        exchange.respond(head(status, fields, syncState: syncState), body: body)
+    }
+
+    func head(_ status: Int, _ fields: HTTPFields, syncState: String?) -> ResponseHead {
+        answers.head(status: status, fields: fields, cacheStatus: Self.status, syncState: syncState)
+    }
+
+    /// Carries the rest of a begun answer; breaks the connection off where it is cut.
+    func relay(_ ahead: [[UInt8]], _ source: any BodySource) async {
+        do {
+            for piece in ahead { try await exchange.write(piece) }
+            while let piece = try await source.next() { try await exchange.write(piece) }
+        } catch {
+            source.cancel()
+            exchange.abort()
+            return
+        }
+        exchange.finish()
+    }
+}

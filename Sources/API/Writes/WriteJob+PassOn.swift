@@ -1,0 +1,40 @@
+import CacheCore
+import HTTPModel
+
+/// OPTIONS, PROPFIND, MOVE and whatever else there is: passed on, never queued (design 4, "Other methods").
+extension WriteJob {
+    func passOn() async throws {
+        guard !isGone else {
+            throw Problem(
+                .notFound, "The origin named no target for what was created under this temporary one.", status: 410)
+        }
+        guard context.network.state.isOnline else { throw Self.notQueueable(method) }
+        guard context.queue.lane(of: key) == .empty else {
+            throw Problem(
+                .lanePending, "Queued writes of this target are not delivered yet. POST /cache/sync, then try again.")
+        }
+        let body = try await reader.read(mayStream: true, isForbiddenToKeep: true)
+        switch try await transmit(method, request.originFields, body) {
+        case .notSent: throw Self.notQueueable(method)
+        case .unknown:
+            guard !method.isSafe else {
+                throw Problem(.originTimeout, "The origin gave no answer. Try again.")
+            }
+            throw try await outcomeUnknown(body)
+        case .answer(let answer):
+            let changes = WriteEffects.changes(
+                key: key, method: method, status: answer.status, answerFields: answer.fields, answerBody: nil,
+                answerBodyIsComplete: false, sentBody: nil, sentType: nil, entry: entry,
+                originBase: context.origin.base, requestTime: answer.requestTime, responseTime: answer.responseTime,
+                epoch: context.store.epoch, policy: policy, sentFields: request.head.fields)
+            if !changes.isEmpty { try await context.store.commit(changes, durable: true) }
+            await pass(answer)
+        }
+    }
+
+    private static func notQueueable(_ method: HTTPMethod) -> Problem {
+        Problem(
+            .methodNotQueueable, "\(method) can't be queued. Send it again when the origin is reachable.",
+            fields: ["Retry-After": "1"])
+    }
+}

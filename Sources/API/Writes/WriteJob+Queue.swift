@@ -1,0 +1,161 @@
+import CacheCore
+import HTTPModel
+
+/// Accepting writes into the queue, and answering for them (design 4, 5).
+extension WriteJob {
+    /// Why the write may not be queued; nil where it may.
+    func refusal(_ kind: OperationKind, offline: Bool) -> Problem? {
+        let policy = request.policy(entry: entry, offline: offline)
+        let reason: String? =
+            if offline, policy.updatePolicy == .updateIfOnline {
+                "The update policy asks for the origin itself."
+            } else if isForbiddenToKeep {
+                "Nothing of this write may be kept."
+            } else if method == .post, policy.post == .never {
+                "A POST here is never queued."
+            } else {
+                nil
+            }
+        return reason.map {
+            Problem(
+                .offlineUpdateRejected, $0 + " Send it again when the origin is reachable.",
+                fields: ["Retry-After": "1"])
+        }
+    }
+
+    /// The offline column. `body` nil: not read yet.
+    func queueOffline(_ body: SentBody?, state: OperationState = .pending) async throws {
+        let kind = try await kind()
+        if let refusal = refusal(kind, offline: true) { throw refusal }
+        try checkContentType()
+        let operation = try await accept(body, kind, state: state)
+        try await answer(for: operation, deadline: preferences.wait.map { context.clock.now + $0 })
+    }
+
+    /// A repeat after 504 `outcome-unknown`: the queue looks first whether it took effect.
+    func queueAgain(_ body: SentBody, after record: KeyRecord) async throws {
+        let kind = try await kind()
+        let isOnline = context.network.state.isOnline
+        if let refusal = refusal(kind, offline: !isOnline) { throw refusal }
+        let operation = try await accept(body, kind, state: .unknown, base: record.base)
+        try await context.store.commit([.removeKeyRecord(key.partition, key: record.key)], durable: false)
+        let wait = preferences.wait ?? (isOnline ? request.settings.laneWait : nil)
+        try await answer(for: operation, deadline: wait.map { context.clock.now + $0 })
+    }
+
+    /// Behind a lane while online: the origin's own answer when the turn comes in time, else 202, or 503 with nothing kept.
+    func takeTurn(_ body: SentBody?, _ kind: OperationKind) async throws {
+        let wait = preferences.wait ?? request.settings.laneWait
+        let deadline = context.clock.now + wait
+        if let refusal = refusal(kind, offline: false) {
+            // It may not reach the disk, so it waits in its connection.
+            try await waitForEmptyLane(deadline: deadline, or: refusal)
+            let sent: SentBody
+            if let body { sent = body } else { sent = try await reader.read(mayStream: true, isForbiddenToKeep: true) }
+            return try await sendNow(sent)
+        }
+        let isKept = policy.updatePolicy == .queueIfOffline
+        let operation = try await accept(body, kind, state: .pending)
+        if !isKept { try await withdrawUnlessFinal(operation, deadline: deadline) }
+        try await answer(for: operation, deadline: deadline)
+    }
+
+    private func waitForEmptyLane(deadline: Double, or refusal: Problem) async throws {
+        while context.queue.lane(of: key) != .empty {
+            let now = context.clock.now
+            guard now < deadline else { throw refusal }
+            if let edit = context.queue.localEdit(of: key) {
+                let operation = await context.queue.outcome(of: edit.operation, deadline: deadline)
+                if operation?.state.isStopped ?? false { throw refusal }
+            } else {
+                await context.clock.sleep(until: min(deadline, now + 0.05))
+            }
+        }
+    }
+
+    /// Where the update policy wants the origin itself: takes the operation back when its turn has not come.
+    private func withdrawUnlessFinal(_ operation: Operation, deadline: Double) async throws {
+        let latest = await context.queue.outcome(of: operation.id, deadline: deadline)
+        if let state = latest?.state, state.isFinal || state.isStopped { return }
+        do {
+            _ = try await context.queue.discard(operation.id, cascade: false)
+        } catch {
+            // Under way to the origin: what becomes of it is told by the receipt.
+            return
+        }
+        throw Problem(
+            .offlineUpdateRejected, "The turn behind queued writes did not come in time; nothing was kept.",
+            fields: ["Retry-After": "1"])
+    }
+
+    /// Queues, and keeps the request's Sync-Policy with the entry.
+    private func accept(
+        _ body: SentBody?, _ kind: OperationKind, state: OperationState, base: Base? = nil
+    ) async throws -> Operation {
+        let sent: SentBody
+        if let body { sent = body } else { sent = try await reader.read(mayStream: false) }
+        let content = try await kept(sent)
+        do {
+            if method == .patch, let content, content.length > request.settings.maxJSONSize {
+                throw Problem(.tooLarge, "A patch has at most \(request.settings.maxJSONSize) bytes (maxJSONSize).")
+            }
+            let fingerprint = try fingerprint(of: content.map { .stored($0) } ?? .none)
+            let operation = try await context.queue.accept(
+                WriteDraft(
+                    key: key, route: request.route, method: method, kind: kind,
+                    fields: Secrets.replayable(request.head.fields, settings: request.settings), body: content,
+                    precondition: clientPrecondition, policy: policy, idempotencyKey: clientKey,
+                    fingerprint: fingerprint, initialState: state, base: base))
+            if let change = policyChange(on: operation.lane) {
+                try await context.store.commit([change], durable: false)
+            }
+            return operation
+        } catch {
+            if let content { context.store.release(content) }
+            throw error
+        }
+    }
+
+    /// The body as the store's; nil where there is none.
+    func kept(_ body: SentBody) async throws -> Content? {
+        switch body {
+        case .none: return nil
+        case .bytes(let bytes): return try await context.store.makeContent(bytes, for: .operation)
+        case .stored(let content): return content
+        case .stream(let source):
+            guard !source.wasPulled else {
+                throw Problem(.offline, "The origin went away during the transfer. Send the write again.")
+            }
+            return try await reader.keep(source)
+        }
+    }
+
+    /// The client's own precondition, as sent.
+    var clientPrecondition: Precondition {
+        let fields = request.head.fields
+        if let tags = fields.combined("If-Match") { return .ifMatch(tags) }
+        if let tags = fields.combined("If-None-Match") { return .ifNoneMatch(tags) }
+        if let date = fields["If-Unmodified-Since"] { return .ifUnmodifiedSince(date) }
+        return .none
+    }
+
+    /// All of Sync-Policy but fetch-policy stays with the entry (design 2).
+    func policyChange(on key: EntryKey) -> StoreChange? {
+        var sent = request.requestPolicy
+        sent.fetchPolicy = nil
+        guard !sent.isEmpty else { return nil }
+        var layer = entry?.policy ?? PolicyLayer()
+        layer.offlineReads = sent.offlineReads ?? layer.offlineReads
+        layer.expirationPolicy = sent.expirationPolicy ?? layer.expirationPolicy
+        layer.expireAfter = sent.expireAfter ?? layer.expireAfter
+        layer.evictionPolicy = sent.evictionPolicy ?? layer.evictionPolicy
+        layer.updatePolicy = sent.updatePolicy ?? layer.updatePolicy
+        layer.conflictResolutionPolicy = sent.conflictResolutionPolicy ?? layer.conflictResolutionPolicy
+        layer.noCache = sent.noCache ?? layer.noCache
+        layer.respectNoStore = sent.respectNoStore ?? layer.respectNoStore
+        layer.post = sent.post ?? layer.post
+        layer.guardsWrites = sent.guardsWrites ?? layer.guardsWrites
+        layer.queueOnStatus = sent.queueOnStatus ?? layer.queueOnStatus
+        return .setPolicy(key, layer)
+    }
+}

@@ -1,0 +1,185 @@
+import CacheCore
+import HTTPModel
+
+/// Online writes that the origin refused: 409, 412, 404 and 410 (design 6).
+extension WriteJob {
+    private static let rounds = 3
+    private static let serverWins: HTTPFields = ["Sync-Outcome": "server-wins"]
+
+    /// 404 or 410: the server copy is gone.
+    func targetGone(_ answer: OriginAnswer, _ body: SentBody, _ outgoing: Outgoing) async throws {
+        let policy = policy
+        let wasKnown = entry?.copies.contains { !$0.isGone } ?? false
+        if method == .put, policy.conflictResolutionPolicy == .clientWins, wasKnown, body.isRepeatable,
+            !outgoing.hasClientPrecondition
+        {
+            answer.response.body.cancel()
+            var fields = outgoing.fields
+            fields["If-None-Match"] = "*"
+            fields["Idempotency-Key"] = clientKey.map { $0 + ".2" }
+            return try await settleLast(try await transmit(method, fields, body), body)
+        }
+        let changes = WriteEffects.changes(
+            key: key, method: method, status: answer.status, answerFields: answer.fields, answerBody: nil,
+            answerBodyIsComplete: false, sentBody: nil, sentType: nil, entry: entry,
+            originBase: context.origin.base, requestTime: answer.requestTime, responseTime: answer.responseTime,
+            epoch: context.store.epoch, policy: policy, sentFields: request.head.fields)
+        if !changes.isEmpty { try await context.store.commit(changes, durable: true) }
+        if policy.conflictResolutionPolicy == .serverWins, wasKnown, method == .put || method == .patch {
+            answer.response.body.cancel()
+            var fields = Self.serverWins
+            fields["Cache-Control"] = "no-cache"
+            return respond(404, fields, syncState: nil, body: [])
+        }
+        await pass(answer)
+    }
+
+    /// 409 or 412 to a write whose precondition, if any, was ours.
+    func refused(_ answer: OriginAnswer, _ body: SentBody, _ outgoing: Outgoing) async throws {
+        let originAnswer = try await keptAnswer(answer)
+        // A POST is never repeated, and a client's own precondition is not overridden.
+        if method == .post || outgoing.hasClientPrecondition {
+            throw try await preserve(
+                originAnswer, body, server: await fetchServer(), kind: method == .post ? .refused : nil)
+        }
+        switch policy.conflictResolutionPolicy {
+        case .clientWins: try await overwrite(originAnswer, body, outgoing)
+        case .serverWins: try await yieldToServer(originAnswer, body)
+        case .preserveConflict:
+            let server = await fetchServer()
+            if method == .delete, let server, server.isGone { return try await passGone(server) }
+            throw try await preserve(originAnswer, body, server: server)
+        }
+    }
+
+    /// CLIENT_WINS: repeated with the tag of a fresh GET, then preserved.
+    private func overwrite(_ refusal: KeptAnswer, _ body: SentBody, _ outgoing: Outgoing) async throws {
+        var refusal = refusal
+        var server: ServerSight?
+        for round in 2..<(2 + Self.rounds) where body.isRepeatable {
+            server = await fetchServer()
+            guard let sight = server else { break }
+            if sight.isGone, method == .delete { return try await passGone(sight) }
+            guard !sight.isGone || method == .put else { break }
+            var fields = outgoing.fields
+            for name in ["If-Match", "If-None-Match", "If-Unmodified-Since"] { fields.remove(name) }
+            if sight.isGone {
+                fields["If-None-Match"] = "*"
+            } else if let tag = sight.fields.etag, tag.isStrong {
+                fields["If-Match"] = tag.text
+            } else if let modified = sight.fields["Last-Modified"] {
+                fields["If-Unmodified-Since"] = modified
+            }
+            // Another precondition is another request (design 5, "Idempotency-Key").
+            fields["Idempotency-Key"] = clientKey.map { "\($0).\(round)" }
+            let sent = try await transmit(method, fields, body)
+            guard case .answer(let answer) = sent, answer.status == 409 || answer.status == 412 else {
+                return try await settleLast(sent, body)
+            }
+            refusal = try await keptAnswer(answer)
+        }
+        throw try await preserve(refusal, body, server: server)
+    }
+
+    /// What a repetition led to; a refusal is given as it is.
+    private func settleLast(_ sent: Transmission, _ body: SentBody) async throws {
+        switch sent {
+        case .notSent: try await queueOffline(body)
+        case .unknown: throw try await outcomeUnknown(body)
+        case .answer(let answer) where (200...399).contains(answer.status): try await applied(answer, body)
+        case .answer(let answer) where answer.status == 409 || answer.status == 412:
+            throw try await preserve(try await keptAnswer(answer), body, server: await fetchServer())
+        case .answer(let answer): await pass(answer)
+        }
+    }
+
+    /// SERVER_WINS: the edit is dropped, readable in a closed record; the server's version is the answer.
+    private func yieldToServer(_ refusal: KeptAnswer, _ body: SentBody) async throws {
+        guard let server = await fetchServer() else {
+            throw try await preserve(refusal, body, server: nil)
+        }
+        if server.isGone, method == .delete { return try await passGone(server) }
+        if !isForbiddenToKeep {
+            var conflict = try await conflict(refusal, body, server: server, kind: nil)
+            conflict.closedAt = context.clock.now
+            try await context.store.commit([.putConflict(conflict)], durable: true)
+        }
+        var fields = server.fields
+        fields.append(contentsOf: Self.serverWins)
+        try await send(server.isGone ? 404 : 200, fields, server.content, syncState: "synced")
+    }
+
+    private func passGone(_ server: ServerSight) async throws {
+        try await send(server.status, server.fields, server.content, syncState: nil)
+    }
+
+    private func keptAnswer(_ answer: OriginAnswer) async throws -> KeptAnswer {
+        let content: Content?
+        do {
+            content = try await store(answer.response.body, for: .operation)
+        } catch is OriginError {
+            // The refusal stands, whatever its text would have said.
+            content = nil
+        }
+        return KeptAnswer(status: answer.status, fields: Validation.stripped(answer.fields), content: content)
+    }
+
+    /// PRESERVE_CONFLICT: all versions are kept; the problem to answer with.
+    private func preserve(
+        _ refusal: KeptAnswer, _ body: SentBody, server: ServerSight?, kind: ConflictKind? = nil
+    ) async throws -> Problem {
+        let conflict = try await conflict(refusal, body, server: server, kind: kind)
+        if isForbiddenToKeep {
+            return Problem(
+                .conflict, "The origin has another version. Nothing of this write was kept.", status: refusal.status,
+                members: [try await originMember(refusal)])
+        }
+        if server == nil { try await context.store.commit([.expire(key)], durable: true) }
+        try await context.queue.record(conflict)
+        return try await problem(for: conflict, status: refusal.status, operation: nil)
+    }
+
+    private func conflict(
+        _ refusal: KeptAnswer, _ body: SentBody, server: ServerSight?, kind: ConflictKind?
+    ) async throws -> Conflict {
+        let client = try await clientVersion(body, server: server)
+        let base = base
+        return Conflict(
+            id: IDs.record(now: context.clock.now), key: key,
+            kind: kind ?? (server?.isGone ?? false ? .deletedAtOrigin : .edited), operationID: nil, method: method,
+            fields: Secrets.replayable(request.head.fields, settings: request.settings),
+            base: base == .unknown
+                ? nil
+                : ConflictVersion(
+                    etag: base.etag, lastModified: base.lastModified, mediaType: base.mediaType, content: base.content),
+            client: client, server: server?.version, serverIsLatest: server != nil, originAnswer: refusal,
+            policy: policy, createdAt: context.clock.now)
+    }
+
+    /// What the client wanted there to be: for a PATCH the patched base, or the patched server version where none was known.
+    private func clientVersion(_ body: SentBody, server: ServerSight?) async throws -> ConflictVersion {
+        guard method != .delete else { return ConflictVersion(isAbsent: true) }
+        guard !isForbiddenToKeep, body.isRepeatable else {
+            return ConflictVersion(mediaType: request.head.fields["Content-Type"])
+        }
+        let content = try await kept(body)
+        let type = request.head.fields["Content-Type"]
+        guard method == .patch, let content else { return ConflictVersion(mediaType: type, content: content) }
+        let limit = request.settings.maxJSONSize
+        let document = baseCopy?.content ?? (server?.isGone ?? true ? nil : server?.content)
+        guard let document, let format = type.flatMap({ MediaType($0)?.essence }),
+            let patch = try? JSONValue(parsing: await context.store.bytes(of: content, limit: limit)),
+            let before = try? JSONValue(parsing: await context.store.bytes(of: document, limit: limit))
+        else { return ConflictVersion(mediaType: type) }
+        let after: JSONValue? =
+            switch format {
+            case "application/merge-patch+json": JSONMergePatch.apply(patch, to: before)
+            case "application/json-patch+json": try? JSONPatch(patch).apply(to: before)
+            default: nil
+            }
+        guard let after else { return ConflictVersion(mediaType: type) }
+        return ConflictVersion(
+            mediaType: baseCopy?.fields["Content-Type"] ?? server?.fields["Content-Type"],
+            content: try await context.store.makeContent(after.bytes, for: .operation))
+    }
+}

@@ -1,0 +1,184 @@
+import CacheCore
+import HTTPModel
+
+/// One write of one client, from its checks to its answer.
+struct WriteJob: Sendable {
+    let context: ServiceContext
+    let exchange: any Exchange
+    /// As asked for.
+    let original: ResourceRequest
+    /// For what the target means now: a temporary one that has become real is the real one.
+    let request: ResourceRequest
+    /// Whether it is a temporary target that never became real.
+    let isGone: Bool
+    let entry: Entry?
+    let clientKey: String?
+    let preferences: Preferences
+    let flights: Flights
+
+    init(
+        context: ServiceContext, request: ResourceRequest, exchange: any Exchange, clientKey: String?,
+        flights: Flights
+    ) async throws {
+        self.context = context
+        self.exchange = exchange
+        self.clientKey = clientKey
+        self.flights = flights
+        original = request
+        switch context.queue.resolve(request.target, of: request.key.partition) {
+        case .itself: (self.request, isGone) = (request, false)
+        case .moved(let target): (self.request, isGone) = (request.retargeted(to: target), false)
+        case .gone: (self.request, isGone) = (request, true)
+        }
+        entry = try await context.store.entry(self.request.key)
+        preferences = Preferences(request.head.fields)
+    }
+
+    var key: EntryKey { request.key }
+    var method: HTTPMethod { request.method }
+    var policy: Policy { request.policy(entry: entry) }
+    var answers: ResourceAnswer { ResourceAnswer(request, base: context.origin.base) }
+    var reader: BodyReader { BodyReader(context, exchange, settings: request.settings) }
+
+    /// Nothing of the write may reach the disk.
+    var isForbiddenToKeep: Bool {
+        policy.noCache || request.hasSecretParameter || CacheControl(request: request.head.fields).noStore
+    }
+
+    func run() async throws {
+        if !request.isProven { try await prove() }
+        var body: SentBody?
+        if let clientKey {
+            let sent = try await reader.read(mayStream: false)
+            body = sent
+            let fingerprint = try fingerprint(of: sent)
+            switch try await context.queue.lookUp(key: clientKey, fingerprint: fingerprint, of: key.partition) {
+            case .new: break
+            case .unfinished(let operation):
+                return try await answer(for: operation, deadline: preferences.wait.map { context.clock.now + $0 })
+            case .answered(let kept, let operation): return try await replay(kept, operation)
+            case .unknownOutcome(let record):
+                return try await queueAgain(sent, after: record)
+            case .reused:
+                throw Problem(
+                    .keyReused, "A key names one request: method, target, preconditions and body. Use a new one.")
+            }
+        }
+        guard !isGone else {
+            throw Problem(
+                .notFound, "The origin named no target for what was created under this temporary one.", status: 410)
+        }
+        guard context.network.state.isOnline else { return try await queueOffline(body) }
+        try checkContentType()
+        let kind = try await kind()
+        switch context.queue.lane(of: key) {
+        case .active: return try await takeTurn(body, kind)
+        case .stopped where method == .patch || kind == .action:
+            throw Problem(
+                .laneStopped, "Retry, change or discard the stopped write first (/cache/operations), or PUT the whole.")
+        case .stopped, .empty: break
+        }
+        let sent: SentBody
+        if let body {
+            sent = body
+        } else {
+            sent = try await reader.read(mayStream: true, isForbiddenToKeep: isForbiddenToKeep)
+        }
+        if namesTemporaryTarget(sent) { return try await takeTurn(sent, kind) }
+        try await sendNow(sent)
+    }
+
+    /// A value that the origin has not accepted yet sees nothing that is kept (design 4, "Whose"): it is shown to the origin first.
+    private func prove() async throws {
+        let refusal = Problem(
+            .credentialUnproven, "The origin has to accept this credential once before kept data can be used with it.",
+            fields: ["WWW-Authenticate": "Bearer realm=\"origin\""])
+        guard context.network.state.isOnline else { throw refusal }
+        guard clientKey != nil || context.queue.lane(of: key) != .empty else { return }
+        let fields = fetchFields()
+        do {
+            let answer = try await context.origin.send(
+                OriginRequest(method: .head, target: request.target.text, fields: fields))
+            answer.body.cancel()
+            context.network.answered(status: answer.status)
+            guard answer.status != 401, answer.status != 403 else { throw refusal }
+            context.credentials.accepted(request.credentials, for: key.partition)
+        } catch let error as OriginError {
+            if case .unreachable = error { context.network.connectionFailed(error) }
+            throw refusal
+        }
+    }
+
+    /// Content-Type is required on upload (design 7).
+    func checkContentType() throws {
+        guard request.route == .files, method == .put || method == .post, request.head.bodyLength != 0,
+            !request.head.fields.contains("Content-Type")
+        else { return }
+        throw Problem(.contentType, "Say in Content-Type what the file is.")
+    }
+
+    /// Over what one Idempotency-Key names: method, target, preconditions and body, each behind its length.
+    func fingerprint(of body: SentBody) throws -> Digest {
+        let bodyDigest: [UInt8] =
+            switch body {
+            case .none: Content.empty.digest.bytes
+            case .bytes(let bytes): context.digest(bytes).bytes
+            case .stored(let content): content.digest.bytes
+            case .stream: throw Problem(.tooLarge, "A body of this size can't be kept to tell a repeat.")
+            }
+        let names = ["If-Match", "If-None-Match", "If-Unmodified-Since"]
+        let texts = [method.rawValue, original.target.text] + names.map { original.head.fields.combined($0) ?? "" }
+        return context.digest(texts.flatMap { Array("\($0.utf8.count):\($0)".utf8) } + bodyDigest)
+    }
+
+    /// What a write means for the queue (design 4, "POST").
+    func kind() async throws -> OperationKind {
+        guard method == .post else { return .edit }
+        switch policy.post {
+        case .action: return .action
+        case .create, .never: return .create
+        case nil: break
+        }
+        if request.settings.collection(for: request.target) != nil { return .create }
+        if context.queue.localEdit(of: key) != nil { return .action }
+        if let copy = entry?.copies.first(where: { !$0.isGone }) {
+            return try await isList(copy) ? .create : .action
+        }
+        return request.settings.collection(ofMember: request.target) != nil ? .action : .create
+    }
+
+    private func isList(_ copy: ServerCopy) async throws -> Bool {
+        guard copy.fields["Content-Type"].flatMap({ MediaType($0) })?.isJSON ?? false else { return false }
+        var start = copy.content.inline
+        if start == nil {
+            let source = try await context.store.read(copy.content, range: 0..<min(64, copy.content.length))
+            start = try await source.next()
+            source.cancel()
+        }
+        return start?.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } == UInt8(ascii: "[")
+    }
+
+    /// Whether target or body speak of a temporary target while something is queued: then the write waits behind it.
+    private func namesTemporaryTarget(_ body: SentBody) -> Bool {
+        let counts = context.queue.counts
+        guard counts.pending + counts.sending + counts.unknown > 0 else { return false }
+        if Self.holdsTemporaryID(request.target.text.utf8) { return true }
+        return body.inMemory.map { Self.holdsTemporaryID($0) } ?? false
+    }
+
+    private static func holdsTemporaryID(_ bytes: some Collection<UInt8>) -> Bool {
+        var matched = 0
+        for byte in bytes {
+            switch matched {
+            case 0: matched = byte == UInt8(ascii: "h") ? 1 : 0
+            case 1: matched = byte == UInt8(ascii: "f") ? 2 : byte == UInt8(ascii: "h") ? 1 : 0
+            case 2: matched = byte == UInt8(ascii: "-") ? 3 : byte == UInt8(ascii: "h") ? 1 : 0
+            default:
+                let isDigit = byte >= 0x30 && byte <= 0x39 || byte >= 0x41 && byte <= 0x5A
+                matched = isDigit ? matched + 1 : byte == UInt8(ascii: "h") ? 1 : 0
+                if matched == 29 { return true }
+            }
+        }
+        return false
+    }
+}
