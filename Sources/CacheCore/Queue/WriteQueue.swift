@@ -189,7 +189,7 @@ package protocol Delivery: Sendable {
     func suspend(_ suspended: Bool)
 }
 
-/// An operation that delivery has claimed: it is `sending` on disk.
+/// An operation that delivery has claimed: it is `sending` on disk. Its `attempts` counts the claimed one too, from 1.
 package struct Claim: Sendable {
     package var operation: Operation
     /// Whether it was `unknown` before: the target must be looked at first.

@@ -1,0 +1,80 @@
+import CacheCore
+import HTTPModel
+import Sync
+import Synchronization
+import Testing
+
+@Suite struct DelivererTests {
+    @Test("Q03: after a failed replay the timer alone tries again")
+    func retriesByItself() async {
+        let count = Mutex(0)
+        let origin = FakeOrigin { _ in
+            let isFirst = count.withLock { count in
+                count += 1
+                return count == 1
+            }
+            return .success((isFirst ? 503 : 204, [:], ""))
+        }
+        let queue = FakeQueue([Fixture.operation()])
+        let fixture = Fixture(origin, queue: queue)
+        let deliverer = Deliverer(fixture.context)
+        deliverer.start()
+        while queue.outcomes.count < 2 { await Task.yield() }
+        await deliverer.stop(deadline: .infinity)
+        guard case .delivered = queue.outcomes[1].1 else {
+            Issue.record("\(queue.outcomes)")
+            return
+        }
+    }
+
+    @Test("O05: as many writes as are sent at once, and twice as many, are each sent once", arguments: [8, 16])
+    func batches(count: Int) async {
+        let origin = FakeOrigin { _ in .success((204, [:], "")) }
+        let queue = FakeQueue((0..<count).map { Fixture.operation(id: "op\($0)") })
+        let fixture = Fixture(origin, queue: queue)
+        let deliverer = Deliverer(fixture.context)
+        deliverer.start()
+        while queue.outcomes.count < count { await Task.yield() }
+        await deliverer.stop(deadline: .infinity)
+        #expect(origin.sent.count == count)
+    }
+
+    @Test("N05: offline and suspended, nothing is sent")
+    func offline() async {
+        let origin = FakeOrigin { _ in .success((204, [:], "")) }
+        let fixture = Fixture(origin, queue: FakeQueue([Fixture.operation()]))
+        fixture.network.force(offline: true)
+        let deliverer = Deliverer(fixture.context)
+        deliverer.start()
+        #expect(await deliverer.syncNow(deadline: fixture.context.clock.now + 1).count == 1)
+        await deliverer.stop(deadline: .infinity)
+        #expect(origin.sent.isEmpty)
+    }
+
+    @Test("A resolution that meets a newer version is the same conflict with that version")
+    func movedAgain() async throws {
+        let origin = FakeOrigin { sent in
+            sent.method == .get ? .success((200, ["ETag": "\"E3\""], "{}")) : .success((412, [:], ""))
+        }
+        let queue = FakeQueue()
+        let fixture = Fixture(origin, queue: queue)
+        let conflict = Conflict(
+            id: "c1", key: EntryKey(partition: .none, target: Target(unchecked: "/items/1")), kind: .edited,
+            operationID: nil, method: .put, fields: [:], base: nil,
+            client: ConflictVersion(mediaType: "application/json", content: await fixture.content("{}")), server: nil,
+            serverIsLatest: false, originAnswer: nil, policy: Policy(), createdAt: 0)
+        let deliverer = Deliverer(fixture.context)
+        guard case .conflictAgain(let newer) = try await deliverer.resolve(conflict, by: .keepClient) else {
+            Issue.record("not a conflict again")
+            return
+        }
+        #expect(newer.id == "c1" && newer.revision == 2 && newer.server?.etag == "\"E3\"")
+        #expect(origin.sent[1].fields["If-Match"] == "\"E3\"")
+        fixture.network.force(offline: true)
+        guard case .queued = try await deliverer.resolve(newer, by: .keepClient) else {
+            Issue.record("not queued")
+            return
+        }
+        #expect(queue.accepted[0].kind == .resolution && queue.accepted[0].precondition == .ifMatch("\"E3\""))
+    }
+}
