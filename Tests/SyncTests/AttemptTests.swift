@@ -197,7 +197,7 @@ import Testing
             $0.credentials = [CredentialSource(header: "Authorization", source: .file("a"))]
         }
         let operation = Fixture.operation(partition: PartitionID(high: 1, low: 2))
-        guard case .retry(_, _, "credential") = await fixture.attempt(operation),
+        guard case .retry(_, _, nil) = await fixture.attempt(operation),
             case .delivered = await fixture.attempt(operation, attempts: 2)
         else {
             Issue.record("not delivered")

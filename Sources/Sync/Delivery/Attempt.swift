@@ -65,7 +65,7 @@ package struct Attempt: Sendable {
             case .refusedCredential(let response, let another):
                 let answer = await AnswerKeeper(context.store).record(response)
                 return another
-                    ? .retry(at: context.clock.now, answer: answer, reason: "credential") : .waitsForCredential
+                    ? .retry(at: context.clock.now, answer: answer, reason: nil) : .waitsForCredential
             case .answer(let response):
                 if AnswerClass(status: response.status, method: request.method) == .follow,
                     let next = redirectTarget(response, at: target)
