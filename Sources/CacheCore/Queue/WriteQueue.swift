@@ -123,6 +123,9 @@ package protocol WriteQueue: Sendable {
     /// Keeps a conflict of an online write.
     func record(_ conflict: Conflict) async throws
 
+    /// Unfinished creates that were sent to exactly this collection, in order: what shows at the end of its list (design 3).
+    func pendingCreates(in key: EntryKey) -> [Operation]
+
     /// The open conflict of the entry.
     func conflict(of key: EntryKey) -> Conflict?
 
@@ -239,4 +242,9 @@ package protocol DeliveryQueue: Sendable {
     /// All unfinished operations, for a look by delivery (other operations' members of a list).
     func unfinished() -> [Operation]
     func operation(_ id: OperationID) -> Operation?
+}
+
+extension WriteQueue {
+    /// Where nothing is queued for members.
+    package func pendingCreates(in key: EntryKey) -> [Operation] { [] }
 }

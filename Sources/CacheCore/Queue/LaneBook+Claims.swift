@@ -1,0 +1,126 @@
+import HTTPModel
+
+/// A lane's head that may be claimed: high-priority pinned first, then by sequence.
+struct ReadyItem: Comparable, Sendable {
+    var isPinnedHigh: Bool
+    var sequence: Int64
+    var id: OperationID
+
+    static func < (one: ReadyItem, other: ReadyItem) -> Bool {
+        one.isPinnedHigh != other.isPinnedHigh ? one.isPinnedHigh : one.sequence < other.sequence
+    }
+}
+
+/// A lane's head that waits for a time.
+struct TimedItem: Comparable, Sendable {
+    var time: Double
+    var id: OperationID
+
+    static func < (one: TimedItem, other: TimedItem) -> Bool { one.time < other.time }
+}
+
+// Both heaps may hold items that no longer apply; they are looked at when they come out. Whoever makes a head claimable again
+// calls `refresh`, so that none is ever missing.
+extension LaneBook {
+    /// Notes the lane's head where it can be claimed now or later.
+    mutating func refresh(_ lane: EntryKey) {
+        guard let id = lanes[lane]?.first, let operation = operations[id], isWaiting(operation) else { return }
+        if let time = operation.nextAttemptAt {
+            timed.push(TimedItem(time: time, id: id))
+        } else {
+            pushReady(operation)
+        }
+    }
+
+    private mutating func pushReady(_ operation: Operation) {
+        ready.push(
+            ReadyItem(
+                isPinnedHigh: highPins.contains(operation.lane), sequence: operation.sequence, id: operation.id))
+    }
+
+    /// Whether the operation is the head of its lane and waits for nothing but time.
+    private func isWaiting(_ operation: Operation) -> Bool {
+        (operation.state == .pending || operation.state == .unknown) && operation.reason != Reason.credential
+            && lanes[operation.lane]?.first == operation.id
+            && operation.dependsOn.allSatisfy { operations[$0] == nil }
+    }
+
+    /// Up to `limit` operations to claim, in their order; `take` says whether the lane can be had now. Those taken leave the heap:
+    /// after a failure `refresh` their lanes.
+    mutating func candidates(limit: Int, now: Double, take: (EntryKey) -> Bool) -> [Operation] {
+        while let item = timed.first, item.time <= now {
+            _ = timed.pop()
+            if let operation = operations[item.id], isWaiting(operation), operation.nextAttemptAt ?? 0 <= now {
+                pushReady(operation)
+            }
+        }
+        var taken: [Operation] = []
+        var busy: [ReadyItem] = []
+        while taken.count < limit, let item = ready.pop() {
+            guard let operation = operations[item.id], isWaiting(operation) else { continue }
+            if let time = operation.nextAttemptAt, time > now {
+                timed.push(TimedItem(time: time, id: item.id))
+            } else if take(operation.lane) {
+                taken.append(operation)
+            } else if !taken.contains(where: { $0.id == item.id }) {
+                busy.append(item)
+            }
+        }
+        for item in busy { ready.push(item) }
+        return taken
+    }
+
+    /// Remembers how the operation was before it was claimed, for `notSent`.
+    mutating func noteClaim(_ operation: Operation) { claims[operation.id] = operation }
+
+    /// `now` where something can be claimed at once, else the earliest time at which something can.
+    mutating func nextDue(now: Double) -> Double? {
+        while let item = ready.first {
+            guard let operation = operations[item.id], isWaiting(operation), operation.nextAttemptAt ?? 0 <= now else {
+                _ = ready.pop()
+                if let operation = operations[item.id], isWaiting(operation) { refresh(operation.lane) }
+                continue
+            }
+            return now
+        }
+        while let item = timed.first {
+            guard let operation = operations[item.id], isWaiting(operation), operation.nextAttemptAt == item.time
+            else {
+                _ = timed.pop()
+                continue
+            }
+            return max(item.time, now)
+        }
+        return nil
+    }
+
+    /// Makes every lane due but for those that the origin told to wait, or whose outcome is settling. In memory only: after a
+    /// restart the times on disk count again, which delays and loses nothing.
+    mutating func dueAtOnce() {
+        for (lane, ids) in lanes {
+            guard let id = ids.first, var operation = operations[id], operation.state == .pending,
+                operation.nextAttemptAt != nil, operation.lastAnswer?.fields.contains("Retry-After") != true
+            else { continue }
+            operation.nextAttemptAt = nil
+            operations[id] = operation
+            refresh(lane)
+        }
+    }
+
+    /// Lets the operations of the partition that wait for a credential go on. In memory only, as `dueAtOnce`.
+    mutating func credentialArrived(for partition: PartitionID) {
+        for (id, operation) in operations
+        where operation.partition == partition && operation.reason == Reason.credential {
+            operations[id]?.reason = nil
+            operations[id]?.nextAttemptAt = nil
+            refresh(operation.lane)
+        }
+    }
+
+    /// Notes whether the target is pinned with high priority.
+    mutating func setHighPin(_ isHigh: Bool, of lane: EntryKey) {
+        guard isHigh != highPins.contains(lane) else { return }
+        if isHigh { highPins.insert(lane) } else { highPins.remove(lane) }
+        refresh(lane)
+    }
+}

@@ -1,0 +1,101 @@
+import HTTPModel
+
+extension LaneBook {
+    /// The unfinished operations of the lane in order.
+    func lane(_ key: EntryKey) -> [Operation] { (lanes[key] ?? []).compactMap { operations[$0] } }
+
+    /// The last operation of the lane that makes an effective copy.
+    func lastEdit(of key: EntryKey) -> Operation? {
+        for id in (lanes[key] ?? []).reversed() {
+            if let operation = operations[id], operation.kind != .action { return operation }
+        }
+        return nil
+    }
+
+    /// What shows for the entry, where an edit does.
+    func localEdit(of key: EntryKey) -> LocalEdit? {
+        guard let last = lastEdit(of: key) else { return nil }
+        let stopped = (lanes[key] ?? []).lazy.compactMap { operations[$0] }.first { $0.state.isStopped }
+        return LocalEdit(
+            syncState: stopped?.state.rawValue ?? Self.syncState(of: last), content: last.effective,
+            mediaType: last.effectiveType, tag: last.tag, base: last.base, operation: last.id,
+            conflictID: stopped?.conflictID ?? conflictsByEntry[key]?.last)
+    }
+
+    private static func syncState(of operation: Operation) -> String {
+        if operation.kind == .create { return "pending-create" }
+        switch operation.method {
+        case .delete: return "pending-delete"
+        case .patch: return "pending-patch"
+        default: return "pending-update"
+        }
+    }
+
+    func status(of key: EntryKey) -> LaneStatus {
+        guard let id = lanes[key]?.first, let head = operations[id] else { return .empty }
+        return head.state.isStopped ? .stopped(id) : .active
+    }
+
+    func conflict(of key: EntryKey) -> Conflict? {
+        conflictsByEntry[key]?.last.flatMap { openConflicts[$0] }
+    }
+
+    func conflicts(of key: EntryKey) -> [Conflict] {
+        (conflictsByEntry[key] ?? []).compactMap { openConflicts[$0] }
+    }
+
+    var counts: QueueCounts {
+        QueueCounts(
+            pending: tallies[.pending] ?? 0, sending: tallies[.sending] ?? 0, unknown: tallies[.unknown] ?? 0,
+            failed: tallies[.failed] ?? 0, conflict: tallies[.conflict] ?? 0, openConflicts: openConflicts.count)
+    }
+
+    /// Follows the aliases of all temporary segments in the path: of the target itself and of what it lies under.
+    func resolve(_ target: Target, of partition: PartitionID) -> ResolvedTarget {
+        guard !aliases.isEmpty, TemporaryTarget.mayOccur(in: target.text) else { return .itself }
+        var text = target.text
+        var hasMoved = false
+        // Each round replaces one temporary segment by a real target; a path has few of them.
+        rounds: for _ in 0..<16 {
+            for id in TemporaryTarget.ids(in: text) {
+                guard let alias = aliases[Name(id, of: partition)] else { continue }
+                // The prefix may have been rewritten by an earlier round: what counts is the path down to the segment.
+                guard let prefix = TemporaryTarget.prefix(of: text, endingWith: id) else { continue }
+                guard let real = alias.real else { return .gone }
+                text = real.text + text.utf8.dropFirst(prefix.utf8.count).text
+                hasMoved = true
+                continue rounds
+            }
+            break
+        }
+        return hasMoved ? .moved(to: Target(unchecked: text)) : .itself
+    }
+
+    /// The unfinished creates that the texts or the JSON body name.
+    func creates(named ids: some Sequence<String>, of partition: PartitionID) -> [OperationID] {
+        var found: [OperationID] = []
+        for id in ids {
+            if let create = temporaries[Name(id, of: partition)], !found.contains(create) { found.append(create) }
+        }
+        return found
+    }
+
+    /// All that waits for the operation, directly or through others: by dependency, and in the lane of a create.
+    func allDependents(of id: OperationID) -> [Operation] {
+        var found: Set<OperationID> = []
+        var waiting = [id]
+        while let next = waiting.popLast() {
+            var more = dependents[next] ?? []
+            if let operation = operations[next], operation.kind == .create {
+                more.formUnion((lanes[operation.lane] ?? []).filter { $0 != next })
+            }
+            for dependent in more where found.insert(dependent).inserted { waiting.append(dependent) }
+        }
+        found.remove(id)
+        return found.compactMap { operations[$0] }.sorted { $0.sequence < $1.sequence }
+    }
+}
+
+extension Substring.UTF8View {
+    fileprivate var text: String { String(Substring(self)) }
+}

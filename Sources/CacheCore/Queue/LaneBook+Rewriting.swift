@@ -1,0 +1,22 @@
+extension LaneBook {
+    /// What names one create from now on waits for the operation that it was merged into.
+    func redirectDependents(of id: OperationID, to new: OperationID) -> [StoreChange] {
+        (dependents[id] ?? []).compactMap { dependent in
+            guard var operation = operations[dependent], dependent != new else { return nil }
+            operation.dependsOn = operation.dependsOn.map { $0 == id ? new : $0 }
+            return .putOperation(operation)
+        }
+    }
+
+    /// Operations that may name the create's temporary target: those that wait for it, and those behind it in its lane.
+    func named(by create: Operation) -> [Operation] {
+        var ids = dependents[create.id] ?? []
+        ids.formUnion((lanes[create.lane] ?? []).filter { $0 != create.id })
+        return ids.compactMap { operations[$0] }.sorted { $0.sequence < $1.sequence }
+    }
+
+    /// The operations behind this one in its lane.
+    func later(than operation: Operation) -> [Operation] {
+        lane(operation.lane).filter { $0.sequence > operation.sequence }
+    }
+}

@@ -1,0 +1,230 @@
+import HTTPModel
+
+/// The queue in memory: all unfinished operations, in lanes, with what depends on what. Pure: no I/O, no locks, no clock. It
+/// changes in two ways only: by `apply` of changes that the store has committed, and by the transient marks of LaneBook+Claims.
+package struct LaneBook: Sendable {
+    /// A text that means something within one partition: an Idempotency-Key, or the last segment of a temporary target.
+    package struct Name: Sendable, Hashable {
+        package var partition: PartitionID
+        package var text: String
+
+        package init(_ text: String, of partition: PartitionID) {
+            self.partition = partition
+            self.text = text
+        }
+    }
+
+    /// What `apply` changed, for those who are to be told.
+    package struct Applied: Sendable {
+        package var events: [Event] = []
+        /// Operations that became final or stopped.
+        package var settled: [Operation] = []
+    }
+
+    /// Unfinished operations.
+    var operations: [OperationID: Operation] = [:]
+    /// In order of sequence; no empty ones.
+    var lanes: [EntryKey: [OperationID]] = [:]
+    /// By an unfinished operation: who names it in `dependsOn`.
+    var dependents: [OperationID: Set<OperationID>] = [:]
+    var keys: [Name: OperationID] = [:]
+    /// Unfinished creates by the last segment of their temporary target.
+    var temporaries: [Name: OperationID] = [:]
+    /// Unfinished creates by the collection they are sent to, in order.
+    var creates: [EntryKey: [OperationID]] = [:]
+    /// By the last segment of the temporary target.
+    var aliases: [Name: TargetAlias] = [:]
+    var openConflicts: [String: Conflict] = [:]
+    var conflictsByEntry: [EntryKey: [String]] = [:]
+    var tallies: [OperationState: Int] = [:]
+    var lastSequence: Int64 = 0
+    var highPins: Set<EntryKey> = []
+    /// Claimed operations as they were before.
+    var claims: [OperationID: Operation] = [:]
+    var ready = Heap<ReadyItem>()
+    var timed = Heap<TimedItem>()
+
+    package init() {}
+
+    /// Starts from what the store had. What was `sending` has an unknown outcome: it becomes `unknown` here, and on disk with its
+    /// next change.
+    package init(_ image: QueueImage) {
+        lastSequence = image.lastSequence
+        for alias in image.aliases { put(alias) }
+        for conflict in image.conflicts { put(conflict) }
+        for var operation in image.operations where !operation.state.isFinal {
+            if operation.state == .sending {
+                operation.state = .unknown
+                operation.nextAttemptAt = nil
+            }
+            lastSequence = max(lastSequence, operation.sequence)
+            link(operation)
+        }
+        for lane in lanes.keys { refresh(lane) }
+    }
+
+    /// The next place in the order of acceptance.
+    mutating func takeSequence() -> Int64 {
+        lastSequence += 1
+        return lastSequence
+    }
+
+    // MARK: Applying what is committed
+
+    /// Takes over changes that the store has committed.
+    mutating func apply(_ changes: [StoreChange]) -> Applied {
+        var applied = Applied()
+        var touched: [EntryKey] = []
+        func touch(_ lane: EntryKey) {
+            if !touched.contains(lane) { touched.append(lane) }
+        }
+        for change in changes {
+            switch change {
+            case .putOperation(let operation):
+                let old = operations[operation.id]
+                put(operation)
+                touch(operation.lane)
+                if let old, old.lane != operation.lane { touch(old.lane) }
+                if old?.state != operation.state {
+                    applied.events.append(.operation(operation, from: old?.state))
+                    if operation.state.isFinal || operation.state.isStopped { applied.settled.append(operation) }
+                }
+            case .putConflict(let conflict):
+                put(conflict)
+                touch(conflict.key)
+                applied.events.append(.conflict(conflict))
+            case .putAlias(let alias): put(alias)
+            case .movePartition(let source, let destination): touched += move(from: source, to: destination)
+            default: break
+            }
+        }
+        for lane in touched {
+            refresh(lane)
+            let edit = localEdit(of: lane)
+            let state = edit?.syncState ?? (conflictsByEntry[lane] == nil ? "synced" : "conflict")
+            applied.events.append(.entry(lane, state: state, deleted: edit.map { $0.content == nil } ?? false))
+        }
+        return applied
+    }
+
+    private mutating func put(_ operation: Operation) {
+        if let old = operations[operation.id] { unlink(old) }
+        if operation.state != .sending { claims[operation.id] = nil }
+        guard operation.state.isFinal else {
+            link(operation)
+            return
+        }
+        for dependent in dependents.removeValue(forKey: operation.id) ?? [] {
+            if let lane = operations[dependent]?.lane { refresh(lane) }
+        }
+        if lanes[operation.lane] == nil { highPins.remove(operation.lane) }
+    }
+
+    private mutating func link(_ operation: Operation) {
+        operations[operation.id] = operation
+        tallies[operation.state, default: 0] += 1
+        insert(operation.id, sequence: operation.sequence, into: &lanes[operation.lane, default: []])
+        for id in operation.dependsOn { dependents[id, default: []].insert(operation.id) }
+        for key in [operation.idempotencyKey] + operation.mergedKeys {
+            keys[Name(key, of: operation.partition)] = operation.id
+        }
+        if let id = operation.temporaryTarget.flatMap({ TemporaryTarget.id(of: $0) }) {
+            temporaries[Name(id, of: operation.partition)] = operation.id
+            let collection = EntryKey(partition: operation.partition, target: operation.target)
+            insert(operation.id, sequence: operation.sequence, into: &creates[collection, default: []])
+        }
+    }
+
+    private mutating func unlink(_ operation: Operation) {
+        operations[operation.id] = nil
+        tallies[operation.state, default: 0] -= 1
+        remove(operation.id, from: operation.lane, in: &lanes)
+        for id in operation.dependsOn {
+            dependents[id]?.remove(operation.id)
+            if dependents[id]?.isEmpty == true { dependents[id] = nil }
+        }
+        for key in [operation.idempotencyKey] + operation.mergedKeys {
+            let name = Name(key, of: operation.partition)
+            if keys[name] == operation.id { keys[name] = nil }
+        }
+        if let id = operation.temporaryTarget.flatMap({ TemporaryTarget.id(of: $0) }) {
+            let name = Name(id, of: operation.partition)
+            if temporaries[name] == operation.id { temporaries[name] = nil }
+            remove(operation.id, from: EntryKey(partition: operation.partition, target: operation.target), in: &creates)
+        }
+    }
+
+    private func insert(_ id: OperationID, sequence: Int64, into lane: inout [OperationID]) {
+        var place = lane.count
+        while place > 0, let before = operations[lane[place - 1]], before.sequence > sequence { place -= 1 }
+        lane.insert(id, at: place)
+    }
+
+    private func remove(_ id: OperationID, from key: EntryKey, in table: inout [EntryKey: [OperationID]]) {
+        table[key]?.removeAll { $0 == id }
+        if table[key]?.isEmpty == true { table[key] = nil }
+    }
+
+    private mutating func put(_ conflict: Conflict) {
+        if let old = openConflicts.removeValue(forKey: conflict.id) {
+            conflictsByEntry[old.key]?.removeAll { $0 == old.id }
+            if conflictsByEntry[old.key]?.isEmpty == true { conflictsByEntry[old.key] = nil }
+        }
+        guard conflict.closedAt == nil else { return }
+        openConflicts[conflict.id] = conflict
+        conflictsByEntry[conflict.key, default: []].append(conflict.id)
+    }
+
+    private mutating func put(_ alias: TargetAlias) {
+        guard let id = TemporaryTarget.id(of: alias.temporary) else { return }
+        aliases[Name(id, of: alias.partition)] = alias
+    }
+
+    /// Hands all that is one partition's to another; the lanes it now stands in.
+    private mutating func move(from source: PartitionID, to destination: PartitionID) -> [EntryKey] {
+        let moving = operations.values.filter { $0.partition == source }.sorted { $0.sequence < $1.sequence }
+        for operation in moving { unlink(operation) }
+        let pinned = highPins.filter { $0.partition == source }
+        highPins.subtract(pinned)
+        highPins.formUnion(pinned.map { EntryKey(partition: destination, target: $0.target) })
+        for var operation in moving {
+            operation.partition = destination
+            if operation.reason == Reason.credential { operation.reason = nil }
+            link(operation)
+        }
+        for (name, var alias) in aliases where name.partition == source {
+            aliases[name] = nil
+            alias.partition = destination
+            put(alias)
+        }
+        for var conflict in openConflicts.values where conflict.key.partition == source {
+            put(conflict.closed(at: 0))
+            conflict.key = EntryKey(partition: destination, target: conflict.key.target)
+            put(conflict)
+        }
+        return Set(moving.map { EntryKey(partition: destination, target: ($0.temporaryTarget ?? $0.target)) }).sorted {
+            $0.target.text < $1.target.text
+        }
+    }
+}
+
+/// Reasons that the queue itself gives to operations.
+package enum Reason {
+    package static let credential = "credential"
+    package static let noTarget = "no-target"
+    package static let maxAttempts = "max-attempts"
+    package static let serverWins = "server-wins"
+    package static let discarded = "discarded"
+    /// Removed together with the create that it deletes: nothing was ever sent.
+    package static let coalesced = "coalesced"
+}
+
+extension Conflict {
+    /// The same conflict, resolved, in its next revision.
+    func closed(at time: Double) -> Conflict {
+        var closed = self
+        closed.closedAt = time
+        closed.revision += 1
+        return closed
+    }
+}

@@ -1,0 +1,214 @@
+import HTTPModel
+import Synchronization
+
+extension OperationQueue {
+    package func claim(limit: Int, now: Double) async throws -> [Claim] {
+        let taken = book.withLock { book in
+            book.candidates(limit: limit, now: now) { locks.tryLock($0) }
+        }
+        guard !taken.isEmpty else { return [] }
+        var wasMissed = false
+        defer {
+            for operation in taken where locks.unlock(operation.lane) { wasMissed = true }
+            if wasMissed { workAppeared() }
+        }
+        let claimed = taken.map { before in
+            var operation = before
+            operation.state = .sending
+            operation.attempts += 1
+            operation.wasSent = true
+            operation.reason = nil
+            operation.nextAttemptAt = nil
+            // What an edit before it left open is settled at the latest here: an own tag never leaves.
+            if !ClientPrecondition.ownTags(in: operation.precondition).isEmpty {
+                operation.precondition = operation.base.strictPrecondition
+            }
+            return operation
+        }
+        let changes = claimed.map { StoreChange.putOperation($0) }
+        do {
+            try await storeCall { () async throws(StoreError) in try await store.commit(changes, durable: true) }
+        } catch {
+            book.withLock { book in for operation in taken { book.refresh(operation.lane) } }
+            throw error
+        }
+        book.withLock { book in for operation in taken { book.noteClaim(operation) } }
+        show(changes)
+        return zip(claimed, taken).map { Claim(operation: $0, mustVerify: $1.state == .unknown) }
+    }
+
+    package func record(_ outcome: DeliveryOutcome, of id: OperationID) async throws {
+        guard let operation = operation(id) else { return }
+        // A create gives its target away, which others may name.
+        try await holding(operation.lane, whole: operation.kind == .create) {
+            guard let operation = self.operation(id), operation.state == .sending else { return }
+            let changes = try await changes(of: outcome, for: operation)
+            try await commit(changes)
+        }
+    }
+
+    private func changes(of outcome: DeliveryOutcome, for sent: Operation) async throws -> [StoreChange] {
+        var operation = sent
+        switch outcome {
+        case .delivered(let answer, let newTarget, let newBase, let copies):
+            return try await delivered(sent, answer: answer, newTarget: newTarget, newBase: newBase, copies: copies)
+        case .retry(let time, let answer, let reason):
+            operation.lastAnswer = answer
+            operation.state = .pending
+            operation.reason = reason
+            operation.nextAttemptAt = time
+            if let limit = settings.current.maxAttempts, operation.attempts >= limit {
+                operation.state = .failed
+                operation.reason = Reason.maxAttempts
+                operation.nextAttemptAt = nil
+            }
+        case .unknown(let time, let answer):
+            operation.lastAnswer = answer ?? operation.lastAnswer
+            operation.state = .unknown
+            operation.nextAttemptAt = time
+        case .notSent: operation = beforeClaim(sent)
+        case .waitsForCredential:
+            operation = beforeClaim(sent)
+            operation.reason = Reason.credential
+        case .failed(let reason, let answer):
+            operation.lastAnswer = answer
+            operation.state = .failed
+            operation.reason = reason
+        case .conflict(var conflict, let answer, let copies):
+            conflict.operationID = operation.id
+            operation.lastAnswer = answer
+            operation.state = .conflict
+            operation.reason = conflict.kind == .outcomeUnknown ? ConflictKind.outcomeUnknown.rawValue : nil
+            operation.conflictID = conflict.id
+            return copies + [.putConflict(conflict), .putOperation(operation)]
+        case .dropped(let conflict, let copies): return try await dropped(sent, conflict: conflict, copies: copies)
+        case .rebased(let precondition, let base):
+            operation.state = .pending
+            operation.precondition = precondition
+            operation.base = base
+            operation.keyRound += 1
+        }
+        return [.putOperation(operation)]
+    }
+
+    /// The operation as it was before the claim; an attempt that never left does not count.
+    private func beforeClaim(_ sent: Operation) -> Operation {
+        guard var before = book.withLock({ $0.claims[sent.id] }) else {
+            var operation = sent
+            operation.state = .pending
+            return operation
+        }
+        before.nextAttemptAt = nil
+        return before
+    }
+
+    // MARK: Delivered
+
+    private func delivered(
+        _ sent: Operation, answer: KeptAnswer?, newTarget: Target?, newBase: Base, copies: [StoreChange]
+    ) async throws -> [StoreChange] {
+        var operation = sent
+        operation.state = .delivered
+        operation.finishedAt = clock.now
+        operation.reason = nil
+        operation.lastAnswer = answer
+        operation.newTarget = newTarget
+        var changes = copies
+        let (named, later, conflicts) = book.withLock { book in
+            (
+                sent.kind == .create ? book.named(by: sent) : [], book.later(than: sent), book.conflicts(of: sent.lane)
+            )
+        }
+        var successors = later
+        if sent.kind == .create, let temporary = sent.temporaryTarget {
+            changes.append(
+                .putAlias(TargetAlias(partition: sent.partition, temporary: temporary, real: newTarget)))
+            guard let newTarget else {
+                changes.append(.expirePath(sent.partition, path: String(sent.target.path)))
+                return changes + [.putOperation(operation)] + named.map { failedWithoutTarget($0) }
+            }
+            let renaming = Renaming(
+                temporary: temporary, real: newTarget,
+                jsonID: try await realID(in: answer, collection: sent.target))
+            var renamed: [OperationID: Operation] = [:]
+            for one in named { renamed[one.id] = try await rename(one, by: renaming) }
+            successors = later.map { renamed[$0.id] ?? $0 }
+            let behind = Set(later.map(\.id))
+            changes += renamed.values.filter { !behind.contains($0.id) }.map { .putOperation($0) }
+        }
+        if let etag = newBase.etag ?? answer?.fields["ETag"] {
+            deliveredTags.withLock { $0.note(sent.tag, is: etag) }
+        }
+        if sent.kind != .action {
+            if let index = successors.firstIndex(where: { $0.kind != .action }) {
+                follow(&successors[index], onto: newBase)
+            }
+            changes += conflicts.map { .putConflict($0.closed(at: clock.now)) }
+        }
+        if sent.kind == .create || successors.contains(where: { $0.base == newBase }) {
+            changes += successors.map { .putOperation($0) }
+        }
+        changes.append(.expirePath(sent.partition, path: collectionPath(of: sent)))
+        changes.append(.putOperation(operation))
+        return changes
+    }
+
+    /// Lists that may hold the member: those of the path that it lies in.
+    private func collectionPath(of operation: Operation) -> String {
+        let path = operation.target.path
+        if operation.kind == .create { return String(path) }
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
+        return String(path[..<slash])
+    }
+
+    /// The next edit of the lane starts from what the one before left (design 5, "Base validator").
+    private func follow(_ operation: inout Operation, onto base: Base) {
+        let tracks =
+            !operation.preconditionIsClients || !ClientPrecondition.ownTags(in: operation.precondition).isEmpty
+        guard tracks, !operation.wasSent else { return }
+        operation.precondition =
+            operation.preconditionIsClients ? base.strictPrecondition : base.guardPrecondition(under: operation.policy)
+        operation.base = base
+    }
+
+    private func rename(_ one: Operation, by renaming: Renaming) async throws -> Operation {
+        var operation = one
+        operation.target = renaming.rewrite(one.target)
+        operation.temporaryTarget = one.temporaryTarget.map { renaming.rewrite($0) }
+        for index in operation.fields.indices {
+            operation.fields[index].value = renaming.rewriteText(operation.fields[index].value)
+        }
+        operation.body = try await rewritten(one.body, type: one.fields["Content-Type"], by: [renaming])
+        operation.effective = try await rewritten(one.effective, type: one.effectiveType, by: [renaming])
+        return operation
+    }
+
+    private func failedWithoutTarget(_ one: Operation) -> StoreChange {
+        var operation = one
+        operation.state = .failed
+        operation.reason = Reason.noTarget
+        operation.nextAttemptAt = nil
+        return .putOperation(operation)
+    }
+
+    // MARK: Dropped
+
+    /// SERVER_WINS: the edit and those behind it go; both versions stay readable in the conflict's record.
+    private func dropped(_ sent: Operation, conflict: Conflict, copies: [StoreChange]) async throws -> [StoreChange] {
+        var record = conflict
+        record.operationID = sent.id
+        record.closedAt = record.closedAt ?? clock.now
+        let (later, named) = book.withLock { ($0.later(than: sent), $0.named(by: sent)) }
+        var changes = copies + [.putConflict(record)]
+        var operation = sent
+        operation.conflictID = record.id
+        changes.append(finished(operation, as: .cancelled, reason: Reason.serverWins))
+        changes += later.map { finished($0, as: .cancelled, reason: Reason.serverWins) }
+        if sent.kind == .create, let temporary = sent.temporaryTarget {
+            changes.append(.putAlias(TargetAlias(partition: sent.partition, temporary: temporary, real: nil)))
+            let behind = Set(later.map(\.id))
+            changes += named.filter { !behind.contains($0.id) }.map { failedWithoutTarget($0) }
+        }
+        return changes
+    }
+}

@@ -1,0 +1,217 @@
+package import HTTPModel
+import Synchronization
+
+extension OperationQueue {
+    package func onlineWriteSucceeded(on key: EntryKey) async throws {
+        try await holding(key, whole: false) {
+            let (operations, conflicts) = book.withLock { ($0.lane(key), $0.conflicts(of: key)) }
+            var changes: [StoreChange] = conflicts.map { .putConflict($0.closed(at: clock.now)) }
+            if operations.first?.state.isStopped ?? false {
+                changes += operations.filter { $0.state.isStopped || $0.kind != .action }.map {
+                    finished($0, as: .superseded, reason: $0.reason)
+                }
+            }
+            if !changes.isEmpty { try await commit(changes) }
+        }
+    }
+
+    package func record(_ conflict: Conflict) async throws {
+        try await holding(conflict.key, whole: false) { try await commit([.putConflict(conflict)]) }
+    }
+
+    package func retry(_ id: OperationID) async throws -> Operation {
+        try await changingStopped(id) { operation in
+            if operation.reason == Reason.noTarget {
+                throw Problem(.notFailed, "It names a target that never became real. Edit or discard it.")
+            }
+            return [operation]
+        }
+    }
+
+    package func edit(_ id: OperationID, fields: HTTPFields?, body: Content?) async throws -> Operation {
+        try await changingStopped(id) { operation in
+            if let fields { operation.fields = fields }
+            if let body { operation.body = body }
+            operation.keyRound += 1
+            operation.tag = IDs.tag()
+            let named = try await namedIDs(
+                target: operation.target, fields: operation.fields, body: operation.body,
+                type: operation.fields["Content-Type"])
+            let lane = operation.lane
+            operation.dependsOn = book.withLock { book in
+                book.creates(named: named, of: lane.partition).filter { book.operations[$0]?.lane != lane }
+            }
+            let base = operation.base.content.map { Representation(content: $0, mediaType: operation.base.mediaType) }
+            try await remake(&operation, from: base)
+            let shown = operation.effective.map { Representation(content: $0, mediaType: operation.effectiveType) }
+            let later = try await remade(book.withLock { [operation] in $0.later(than: operation) }, from: shown)
+            return [operation] + later
+        }
+    }
+
+    /// Makes a stopped operation pending again, with what `change` makes of it and of those behind it.
+    private func changingStopped(
+        _ id: OperationID, _ change: (inout Operation) async throws -> [Operation]
+    ) async throws -> Operation {
+        guard let found = operation(id) else { throw notFound(id) }
+        return try await holding(found.lane, whole: false) {
+            guard var operation = self.operation(id) else { throw notFound(id) }
+            guard operation.state.isStopped else {
+                throw Problem(.notFailed, "Only what has stopped can be retried or edited; this is \(operation.state).")
+            }
+            var changed = try await change(&operation)
+            operation.state = .pending
+            operation.reason = nil
+            operation.nextAttemptAt = nil
+            operation.attempts = 0
+            changed[0] = operation
+            try await commit(changed.map { .putOperation($0) })
+            return operation
+        }
+    }
+
+    private func notFound(_ id: OperationID) -> Problem {
+        Problem(.notFound, "No unfinished operation has the id \(id).")
+    }
+
+    // MARK: Discarding
+
+    package func discard(_ id: OperationID, cascade: Bool) async throws -> [Operation] {
+        guard let found = operation(id) else { throw notFound(id) }
+        return try await holding(found.lane, whole: true) {
+            guard let operation = self.operation(id) else { throw notFound(id) }
+            let (dependents, later) = book.withLock { ($0.allDependents(of: id), $0.later(than: operation)) }
+            guard dependents.isEmpty || cascade else {
+                throw Problem(
+                    .hasDependents,
+                    "Discard those too with cascade=true: \(dependents.map(\.id.text).joined(separator: ", ")).")
+            }
+            let going = [operation] + dependents
+            let rest = later.filter { one in !going.contains { $0.id == one.id } }
+            let rebased = try await rebase(rest, without: operation)
+            return try await remove(going, keeping: rebased)
+        }
+    }
+
+    package func discardAll(of key: EntryKey) async throws {
+        try await holding(key, whole: true) {
+            let operations = book.withLock { $0.lane(key) }
+            let others = book.withLock { book in
+                operations.flatMap { book.allDependents(of: $0.id) }.filter { $0.lane != key }
+            }
+            guard others.isEmpty else {
+                throw Problem(
+                    .hasDependents,
+                    "Other queued writes name this target: \(others.map(\.id.text).joined(separator: ", ")).")
+            }
+            _ = try await remove(operations, keeping: [])
+            let conflicts = book.withLock { $0.conflicts(of: key) }
+            if !conflicts.isEmpty { try await commit(conflicts.map { .putConflict($0.closed(at: clock.now)) }) }
+        }
+    }
+
+    private func remove(_ going: [Operation], keeping rebased: [Operation]) async throws -> [Operation] {
+        if let busy = going.first(where: { $0.state == .sending || $0.state == .unknown }) {
+            throw Problem(
+                .operationBusy, "The operation \(busy.id) may be in effect already. Wait until that is known.")
+        }
+        let now = clock.now
+        var changes = going.map { finished($0, as: .cancelled, reason: Reason.discarded) }
+        for operation in going {
+            if let temporary = operation.temporaryTarget {
+                changes.append(.putAlias(TargetAlias(partition: operation.partition, temporary: temporary, real: nil)))
+            }
+            if let conflict = book.withLock({ book in operation.conflictID.flatMap { book.openConflicts[$0] } }) {
+                changes.append(.putConflict(conflict.closed(at: now)))
+            }
+        }
+        changes += rebased.map { .putOperation($0) }
+        guard !changes.isEmpty else { return [] }
+        try await commit(changes)
+        return going
+    }
+
+    /// Later edits of a lane after one before them is gone: they start where that one started, or from the newest server version
+    /// where the origin had refused it.
+    private func rebase(_ later: [Operation], without gone: Operation) async throws -> [Operation] {
+        guard gone.kind != .action, later.contains(where: { $0.kind != .action }) else { return [] }
+        let before = book.withLock { book in
+            book.lane(gone.lane).last { $0.sequence < gone.sequence && $0.kind != .action }
+        }
+        if let before {
+            return try await remade(
+                later, from: before.effective.map { Representation(content: $0, mediaType: before.effectiveType) })
+        }
+        var base = gone.base
+        if gone.state.isStopped {
+            let entry = try await storeCall { () async throws(StoreError) in try await store.entry(gone.lane) }
+            if let copy = entry?.copies.first { base = Base(of: copy) }
+        }
+        var rebased = try await remade(
+            later, from: base.content.map { Representation(content: $0, mediaType: base.mediaType) })
+        if let index = rebased.firstIndex(where: { $0.kind != .action }) {
+            let isOwn = !ClientPrecondition.ownTags(in: rebased[index].precondition).isEmpty
+            if !rebased[index].preconditionIsClients || isOwn {
+                rebased[index].base = base
+                rebased[index].precondition =
+                    isOwn ? base.strictPrecondition : base.guardPrecondition(under: rebased[index].policy)
+                rebased[index].keyRound += 1
+            }
+        }
+        return rebased
+    }
+
+    /// The operations with their effective copies made anew, one upon the other.
+    func remade(_ operations: [Operation], from shown: Representation?) async throws -> [Operation] {
+        var shown = shown
+        var result: [Operation] = []
+        for var operation in operations {
+            if operation.kind != .action {
+                try await remake(&operation, from: shown)
+                shown = operation.effective.map { Representation(content: $0, mediaType: operation.effectiveType) }
+            }
+            result.append(operation)
+        }
+        return result
+    }
+
+    /// Makes the effective copy anew from body and method.
+    func remake(_ operation: inout Operation, from shown: Representation?) async throws {
+        let type = operation.fields["Content-Type"]
+        switch (operation.kind, operation.method) {
+        case (.action, _): return
+        case (.create, _):
+            operation.effective = try await withTemporaryID(
+                operation.body, type: type, collection: operation.target,
+                id: operation.temporaryTarget.flatMap { TemporaryTarget.id(of: $0) } ?? "")
+            operation.effectiveType = type
+        case (_, .delete):
+            operation.effective = nil
+            operation.effectiveType = nil
+        case (_, .patch):
+            let made = try await patched(shown, by: operation.body, type: type)
+            if made != operation.effective { operation.tag = IDs.tag() }
+            operation.effective = made
+            operation.effectiveType = shown?.mediaType
+        default:
+            operation.effective = operation.body
+            operation.effectiveType = type
+        }
+    }
+
+    // MARK: Adopting
+
+    package func adopt(from: PartitionID, to: PartitionID) async throws {
+        guard from != to else { return }
+        let anyLane = EntryKey(partition: from, target: Target(unchecked: ""))
+        try await holding(anyLane, whole: true) {
+            let isBusy = book.withLock { book in
+                book.operations.values.contains { $0.partition == from && $0.state == .sending }
+            }
+            if isBusy {
+                throw Problem(.operationBusy, "Writes of that partition are under way. Try again in a moment.")
+            }
+            try await commit([.movePartition(from: from, to: to)])
+        }
+    }
+}

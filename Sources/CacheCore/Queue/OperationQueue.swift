@@ -1,0 +1,131 @@
+import HTTPModel
+import Synchronization
+
+/// The queue of writes: the book in memory, kept equal to what the store has on disk.
+///
+/// Every change goes the same way: decide under the lane's lock, commit durably, apply to the book, then tell listeners. Nothing
+/// shows before it is on disk. Commits of different lanes run side by side, so that the store can group them. What reaches across
+/// lanes (a create that becomes real, discard, adopt) holds the lock of the whole queue.
+package final class OperationQueue: WriteQueue, DeliveryQueue {
+    let store: any Store
+    let clock: any Clock
+    let events: any EventSink
+    let settings: SettingsBox
+    let book = Mutex(LaneBook())
+    let locks = KeyedLock<EntryKey>()
+    /// Held around an acceptance with an Idempotency-Key, always before the lane's lock.
+    let keyLocks = KeyedLock<LaneBook.Name>()
+    let waiters = Mutex(OutcomeWaiters())
+    let deliveredTags = Mutex(DeliveredTags())
+    private let wake = Mutex<(@Sendable () -> Void)?>(nil)
+
+    package init(store: any Store, clock: any Clock, events: any EventSink, settings: SettingsBox) {
+        self.store = store
+        self.clock = clock
+        self.events = events
+        self.settings = settings
+    }
+
+    /// Takes over what the store has, once, before the first use. High pins follow in the background: they only order.
+    package func load() async throws {
+        let image = try await storeCall { () async throws(StoreError) in try await store.loadQueue() }
+        let lanes = book.withLock { book in
+            book = LaneBook(image)
+            return Array(book.lanes.keys)
+        }
+        Task {
+            for lane in lanes where (try? await store.entry(lane))??.pin == .high { pinChanged(lane, to: .high) }
+        }
+        workAppeared()
+    }
+
+    /// The pin of a target was set or removed.
+    package func pinChanged(_ key: EntryKey, to priority: PinPriority?) {
+        book.withLock { $0.setHighPin(priority == .high, of: key) }
+        workAppeared()
+    }
+
+    package func localEdit(of key: EntryKey) -> LocalEdit? { book.withLock { $0.localEdit(of: key) } }
+    package func lane(of key: EntryKey) -> LaneStatus { book.withLock { $0.status(of: key) } }
+    package func conflict(of key: EntryKey) -> Conflict? { book.withLock { $0.conflict(of: key) } }
+    package var counts: QueueCounts { book.withLock { $0.counts } }
+    package func unfinished() -> [Operation] {
+        book.withLock { $0.operations.values.sorted { $0.sequence < $1.sequence } }
+    }
+    package func operation(_ id: OperationID) -> Operation? { book.withLock { $0.operations[id] } }
+
+    package func resolve(_ target: Target, of partition: PartitionID) -> ResolvedTarget {
+        book.withLock { $0.resolve(target, of: partition) }
+    }
+
+    package func pendingCreates(in key: EntryKey) -> [Operation] {
+        book.withLock { book in (book.creates[key] ?? []).compactMap { book.operations[$0] } }
+    }
+
+    // MARK: Work for delivery
+
+    package func onWork(_ wake: @escaping @Sendable () -> Void) { self.wake.withLock { $0 = wake } }
+
+    package func dueAtOnce() {
+        book.withLock { $0.dueAtOnce() }
+        workAppeared()
+    }
+
+    package func credentialArrived(for partition: PartitionID) {
+        book.withLock { $0.credentialArrived(for: partition) }
+        workAppeared()
+    }
+
+    package func nextDue(now: Double) -> Double? { book.withLock { $0.nextDue(now: now) } }
+
+    func workAppeared() { wake.withLock { $0 }?() }
+
+    // MARK: Locks and commits
+
+    /// Runs `body` while nobody else changes the lane, or any lane where `whole`.
+    func holding<Value: Sendable>(
+        _ lane: EntryKey, whole: Bool, _ body: () async throws -> Value
+    ) async throws -> Value {
+        if whole { await locks.lockAll() } else { await locks.lock(lane) }
+        defer {
+            let wasMissed = whole ? locks.unlockAll() : locks.unlock(lane)
+            if wasMissed { workAppeared() }
+        }
+        return try await body()
+    }
+
+    /// Commits durably, then shows and tells. The caller holds the lock of the lanes concerned.
+    func commit(_ changes: [StoreChange]) async throws {
+        try await storeCall { () async throws(StoreError) in try await store.commit(changes, durable: true) }
+        show(changes)
+    }
+
+    /// Applies what is on disk.
+    func show(_ changes: [StoreChange]) {
+        let applied = book.withLock { $0.apply(changes) }
+        for event in applied.events { events.emit(event) }
+        for operation in applied.settled { settle(operation) }
+        workAppeared()
+    }
+
+    /// Turns what the store throws into problems.
+    func storeCall<Value: Sendable>(_ body: () async throws(StoreError) -> Value) async throws -> Value {
+        do { return try await body() } catch { throw Problem.from(error) }
+    }
+
+    func superseded(_ operation: Operation, by id: OperationID) -> StoreChange {
+        finished(operation, as: .superseded, reason: operation.reason, supersededBy: id)
+    }
+
+    func finished(
+        _ operation: Operation, as state: OperationState, reason: String?, supersededBy: OperationID? = nil
+    ) -> StoreChange {
+        var finished = operation
+        finished.state = state
+        finished.reason = reason
+        finished.supersededBy = supersededBy
+        finished.nextAttemptAt = nil
+        finished.finishedAt = clock.now
+        return .putOperation(finished)
+    }
+}
