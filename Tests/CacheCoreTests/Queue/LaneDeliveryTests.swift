@@ -1,0 +1,149 @@
+import CacheCore
+import HTTPModel
+import TestSupport
+import Testing
+
+@Suite("Claims and outcomes")
+struct LaneDeliveryTests {
+    let bench = QueueBench()
+
+    @Test("sending is on disk before a claim is handed out")
+    func sendingFirst() async throws {
+        let operation = try await bench.write(.put, "/items/1", "{}")
+        _ = try await bench.claimOne()
+        #expect(try await bench.store.operation(operation.id)?.state == .sending)
+    }
+
+    @Test("claims of several lanes are one commit, one operation a lane")
+    func oneCommit() async throws {
+        for index in 1...5 { try await bench.write(.put, "/items/\(index)", "{}") }
+        _ = try await bench.claimOne()
+        try await bench.write(.put, "/items/1", #"{"later":1}"#)
+        let before = bench.store.commits.count
+        #expect(try await bench.queue.claim(limit: 256, now: bench.clock.now).count == 4)
+        #expect(bench.store.commits.count == before + 1)
+    }
+
+    @Test("O01: a write that arrives during replay comes after those before it")
+    func order() async throws {
+        try await bench.write(.patch, "/a", "{}", type: "application/merge-patch+json", kind: .action)
+        try await bench.write(.post, "/a", "2", kind: .action)
+        let first = try #require(try await bench.claimOne())
+        try await bench.write(.post, "/a", "3", kind: .action)
+        #expect(try await bench.claimOne() == nil)
+        var sent = [first]
+        try await bench.deliver(first.id)
+        while let next = try await bench.claimOne() {
+            sent.append(next)
+            try await bench.deliver(next.id)
+        }
+        #expect(sent.map(\.sequence) == sent.map(\.sequence).sorted())
+        #expect(sent.count == 3)
+    }
+
+    @Test("Q07: a drain that writes are added to ends")
+    func drainEnds() async throws {
+        for index in 0..<50 { try await bench.write(.post, "/items", "\(index)") }
+        var count = 0
+        while let next = try await bench.claimOne() {
+            if count < 50 { try await bench.write(.post, "/items", "more \(count)") }
+            try await bench.deliver(next.id, newTarget: "/items/\(count)")
+            count += 1
+        }
+        #expect(count == 100)
+    }
+
+    @Test("Q13: the next edit of a lane carries the tag that the one before got")
+    func nextTag() async throws {
+        try await bench.read("/items/1", "{}", etag: "\"1\"")
+        let first = try await bench.write(.put, "/items/1", #"{"v":1}"#, if: .ifMatch("\"1\""))
+        _ = try await bench.claimOne()
+        try await bench.write(.put, "/items/1", #"{"v":2}"#, if: .ifMatch(first.tag))
+        try await bench.deliver(first.id, etag: "\"2\"")
+        #expect(try await bench.claimOne()?.precondition == .ifMatch("\"2\""))
+        #expect(await bench.queue.serverTag(forDelivered: first.tag, of: first.lane) == "\"2\"")
+    }
+
+    @Test("O09: attempts have the same body and key")
+    func sameAttempt() async throws {
+        try await bench.write(.put, "/items/1", #"{"v":1}"#, key: "k")
+        let first = try #require(try await bench.claimOne())
+        try await bench.queue.record(.retry(at: bench.clock.now + 1, answer: nil, reason: nil), of: first.id)
+        #expect(try await bench.claimOne() == nil)
+        #expect(bench.queue.nextDue(now: bench.clock.now) == bench.clock.now + 1)
+        bench.clock.advance(by: 1)
+        let second = try #require(try await bench.claimOne())
+        #expect(second.body == first.body && second.idempotencyKey == "k" && second.keyRound == first.keyRound)
+        #expect(second.attempts == 2)
+    }
+
+    @Test("Q11: a failed attempt leaves the edit in view")
+    func stillShown() async throws {
+        try await bench.read("/items/1", #"{"v":1}"#, etag: "\"1\"")
+        try await bench.write(.put, "/items/1", #"{"v":2}"#)
+        let sent = try #require(try await bench.claimOne())
+        try await bench.queue.record(.retry(at: bench.clock.now + 1, answer: nil, reason: nil), of: sent.id)
+        try await bench.read("/items/1", #"{"v":1}"#, etag: "\"1\"")
+        #expect(try await bench.shown("/items/1") == #"{"v":2}"#)
+    }
+
+    @Test("after a restart what was sending is unknown and looked at first")
+    func restart() async throws {
+        try await bench.write(.put, "/items/1", "{}")
+        _ = try await bench.claimOne()
+        let queue = try await bench.restarted()
+        #expect(try await queue.claim(limit: 1, now: bench.clock.now).first?.mustVerify == true)
+    }
+
+    @Test("an attempt that never left does not count")
+    func notSent() async throws {
+        let operation = try await bench.write(.put, "/items/1", "{}")
+        _ = try await bench.claimOne()
+        try await bench.queue.record(.notSent, of: operation.id)
+        let after = try #require(bench.queue.operation(operation.id))
+        #expect(after.state == .pending && after.attempts == 0 && !after.wasSent)
+    }
+
+    @Test("what waits for a credential is claimed once one arrives")
+    func credential() async throws {
+        let operation = try await bench.write(.put, "/items/1", "{}")
+        _ = try await bench.claimOne()
+        try await bench.queue.record(.waitsForCredential, of: operation.id)
+        #expect(try await bench.claimOne() == nil)
+        bench.queue.credentialArrived(for: .none)
+        #expect(try await bench.claimOne()?.id == operation.id)
+    }
+
+    @Test("O13: after a failure the same key is executed again; after success its answer is known")
+    func keyAfterOutcome() async throws {
+        let operation = try await bench.write(.put, "/items/1", "{}", key: "k")
+        _ = try await bench.claimOne()
+        try await bench.queue.record(.failed(reason: "status", answer: nil), of: operation.id)
+        let again = try await bench.write(.put, "/items/1", "{}", key: "k")
+        #expect(again.id != operation.id && again.state == .pending)
+        _ = try await bench.claimOne()
+        try await bench.deliver(again.id)
+        let found = try await bench.queue.lookUp(key: "k", fingerprint: again.fingerprints[0], of: .none)
+        guard case .answered(let answer, _) = found else {
+            Issue.record("the key has no answer")
+            return
+        }
+        #expect(answer.status == 200)
+    }
+
+    @Test("who waits is told the outcome, or at the deadline how it stands")
+    func waiting() async throws {
+        let operation = try await bench.write(.put, "/items/1", "{}")
+        async let outcome = bench.queue.outcome(of: operation.id, deadline: bench.clock.now + 5)
+        _ = try await bench.claimOne()
+        try await bench.deliver(operation.id)
+        #expect(await outcome?.state == .delivered)
+        #expect(bench.events.states(of: operation.id) == [.pending, .sending, .delivered])
+
+        let other = try await bench.write(.put, "/items/2", "{}")
+        async let late = bench.queue.outcome(of: other.id, deadline: bench.clock.now + 5)
+        while bench.clock.sleeperCount == 0 { await Task.yield() }
+        bench.clock.advance(by: 5)
+        #expect(await late?.state == .pending)
+    }
+}
