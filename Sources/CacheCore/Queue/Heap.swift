@@ -2,6 +2,7 @@
 struct Heap<Element: Comparable & Sendable>: Sendable {
     private var elements: [Element] = []
 
+    var count: Int { elements.count }
     var first: Element? { elements.first }
 
     mutating func push(_ element: Element) {

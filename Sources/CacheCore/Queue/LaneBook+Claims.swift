@@ -32,6 +32,14 @@ extension LaneBook {
         }
     }
 
+    /// Makes the heaps anew where most of what they hold no longer applies: nothing is claimed while offline, and writes go on.
+    mutating func dropStaleItems() {
+        guard ready.count + timed.count > 1024 + 4 * lanes.count else { return }
+        ready = Heap()
+        timed = Heap()
+        for lane in lanes.keys { refresh(lane) }
+    }
+
     private mutating func pushReady(_ operation: Operation) {
         ready.push(
             ReadyItem(

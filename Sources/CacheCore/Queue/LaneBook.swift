@@ -104,6 +104,7 @@ package struct LaneBook: Sendable {
             let state = edit?.syncState ?? (conflictsByEntry[lane] == nil ? "synced" : "conflict")
             applied.events.append(.entry(lane, state: state, deleted: edit.map { $0.content == nil } ?? false))
         }
+        dropStaleItems()
         return applied
     }
 
@@ -161,7 +162,9 @@ package struct LaneBook: Sendable {
     }
 
     private func remove(_ id: OperationID, from key: EntryKey, in table: inout [EntryKey: [OperationID]]) {
-        table[key]?.removeAll { $0 == id }
+        // What is delivered stands first.
+        guard let place = table[key]?.firstIndex(of: id) else { return }
+        table[key]?.remove(at: place)
         if table[key]?.isEmpty == true { table[key] = nil }
     }
 

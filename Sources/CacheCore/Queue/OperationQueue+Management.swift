@@ -30,6 +30,9 @@ extension OperationQueue {
 
     package func edit(_ id: OperationID, fields: HTTPFields?, body: Content?) async throws -> Operation {
         try await changingStopped(id) { operation in
+            if resolve(operation.target, of: operation.partition) == .gone {
+                throw Problem(.notFailed, "Its target never became real. Discard it and write to another.")
+            }
             if let fields { operation.fields = fields }
             if let body { operation.body = body }
             operation.keyRound += 1
