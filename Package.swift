@@ -74,7 +74,5 @@ let package = Package(
         .testTarget(
             name: "HoldfastServiceTests",
             dependencies: ["HoldfastService", "CacheCore", "HTTPModel", "TestSupport"], swiftSettings: strict),
-        .testTarget(
-            name: "IntegrationTests", dependencies: ["TestSupport", "CacheCore", "HTTPModel"], swiftSettings: strict),
     ]
 )
