@@ -11,16 +11,16 @@ package final class CredentialKeeper: Sendable {
     }
 
     private let known = Mutex<[PartitionID: Known]>([:])
+    private let listener = Mutex<(@Sendable (PartitionID) -> Void)?>(nil)
     private static let provenLimit = 8
 
     package init() {}
 
     /// The origin answered a request that carried these credential fields with anything but 401 or 403.
-    /// True where the partition had none before, or another: what waits for a credential may go on.
-    @discardableResult
-    package func accepted(_ fields: HTTPFields, for partition: PartitionID) -> Bool {
-        guard partition != .none, !fields.isEmpty else { return false }
-        return known.withLock { table in
+    /// Where the partition had none before, or another, the listener is told: what waits for a credential may go on.
+    package func accepted(_ fields: HTTPFields, for partition: PartitionID) {
+        guard partition != .none, !fields.isEmpty else { return }
+        let isNew = known.withLock { table in
             var entry = table[partition] ?? Known(fields: HTTPFields(), proven: [])
             let isNew = entry.fields != fields
             entry.fields = fields
@@ -31,7 +31,11 @@ package final class CredentialKeeper: Sendable {
             table[partition] = entry
             return isNew
         }
+        if isNew { listener.withLock { $0 }?(partition) }
     }
+
+    /// Sets what is called when a partition has got a new credential. On any thread; must not block.
+    package func onArrival(_ call: @escaping @Sendable (PartitionID) -> Void) { listener.withLock { $0 = call } }
 
     /// The origin refused these values (401): they are no longer used for replay and no longer proven.
     package func refused(_ fields: HTTPFields, for partition: PartitionID) {
