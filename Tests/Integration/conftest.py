@@ -1,0 +1,39 @@
+import pytest
+
+from origin import Origin
+from service import Holdfast
+
+
+@pytest.fixture
+def origin():
+    origin = Origin().start()
+    yield origin
+    origin.stop()
+
+
+@pytest.fixture
+def holdfast_with(origin, request):
+    """Makes services in front of the scripted origin, with the given configuration keys."""
+    made = []
+
+    def make(**config):
+        made.append(Holdfast(config.pop("origin", origin.url), **config).start())
+        return made[-1]
+
+    yield make
+    failed = getattr(request.node, "failed", False)
+    for service in made:
+        if failed:
+            print(service.log_text()[-4000:])
+        service.close()
+
+
+@pytest.fixture
+def holdfast(holdfast_with):
+    return holdfast_with()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    item.failed = getattr(item, "failed", False) or outcome.get_result().failed

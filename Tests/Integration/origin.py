@@ -1,0 +1,263 @@
+"""A scripted REST origin: it keeps documents with ETags, logs every request and obeys orders."""
+
+import json
+import socket
+import threading
+import time
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+@dataclass
+class Logged:
+    """One request as it arrived, and what was answered (0: the connection was cut)."""
+
+    method: str
+    path: str
+    headers: dict
+    body: bytes
+    at: float
+    status: int = 0
+
+
+@dataclass
+class Order:
+    """What the origin does with the next `times` requests that match, instead of or around its usual work."""
+
+    method: str | None = None
+    path: str | None = None
+    times: int = 1
+    status: int | None = None
+    headers: dict = field(default_factory=dict)
+    body: bytes = b""
+    delay: float = 0
+    cut: str | None = None  # "before": nothing is done; "after": done, and the answer is lost
+    gate: threading.Event | None = None  # the answer waits until it is set
+
+    def matches(self, method, path):
+        return self.times > 0 and self.method in (None, method) and self.path in (None, path)
+
+
+@dataclass
+class Document:
+    body: bytes
+    content_type: str
+    tag: str
+
+
+def merge(target, patch):
+    """RFC 7396."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(target) if isinstance(target, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = merge(result.get(key), value)
+    return result
+
+
+class Origin:
+    def __init__(self):
+        self.lock = threading.RLock()
+        self.documents = {}
+        self.collections = set()
+        self.log = []
+        self.orders = []
+        self.headers = {}  # added to every answer to GET
+        self.version = 0
+        self.last_id = 0
+        self.running = 0  # requests in work now
+        self.peak = 0
+        self.server = None
+        self.connections = set()
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self):
+        origin = self
+
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+            request_queue_size = 256
+
+            def process_request(self, request, address):
+                with origin.lock:
+                    origin.connections.add(request)
+                super().process_request(request, address)
+
+            def handle_error(self, request, address):
+                pass  # a peer that goes away is part of the tests
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def handle_any(self):
+                origin.handle(self)
+
+            do_GET = do_HEAD = do_PUT = do_POST = do_PATCH = do_DELETE = do_OPTIONS = handle_any
+
+            def log_message(self, *_):
+                pass
+
+        self.server = Server(("127.0.0.1", self.port), Handler)
+        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def stop(self):
+        """Refuses connections from now on and ends those that are open."""
+        if self.server is None:
+            return
+        self.server.shutdown()
+        self.server.server_close()
+        self.server = None
+        with self.lock:
+            connections, self.connections = self.connections, set()
+        for connection in connections:
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def put(self, path, value, tag=None, content_type="application/json"):
+        """Changes a document as another client would. Returns its tag."""
+        with self.lock:
+            self.version += 1
+            body = value if isinstance(value, bytes) else json.dumps(value).encode()
+            self.documents[path] = Document(body, content_type, tag or f'"v{self.version}"')
+            return self.documents[path].tag
+
+    def json(self, path):
+        with self.lock:
+            return json.loads(self.documents[path].body)
+
+    def order(self, **order):
+        with self.lock:
+            self.orders.append(Order(**order))
+            return self.orders[-1]
+
+    def seen(self, method=None, path=None):
+        with self.lock:
+            return [r for r in self.log if method in (None, r.method) and path in (None, r.path)]
+
+    def writes(self):
+        with self.lock:
+            return [r for r in self.log if r.method not in ("GET", "HEAD", "OPTIONS")]
+
+    # answering
+
+    def handle(self, handler):
+        headers = {name.lower(): value for name, value in handler.headers.items()}
+        body = self.read_body(handler, headers)
+        logged = Logged(handler.command, handler.path, headers, body, time.monotonic())
+        with self.lock:
+            self.log.append(logged)
+            self.running += 1
+            self.peak = max(self.peak, self.running)
+            order = next((o for o in self.orders if o.matches(handler.command, handler.path)), None)
+            if order:
+                order.times -= 1
+        try:
+            if order and order.delay:
+                time.sleep(order.delay)
+            if order and order.gate:
+                order.gate.wait(30)
+            if order and order.cut == "before":
+                return self.cut(handler)
+            if order and order.status is not None:
+                answer = (order.status, dict(order.headers), order.body)
+            else:
+                with self.lock:
+                    answer = self.work(logged)
+                if order:
+                    answer[1].update(order.headers)
+            if order and order.cut == "after":
+                return self.cut(handler)
+            logged.status = answer[0]
+            self.send(handler, *answer)
+        finally:
+            with self.lock:
+                self.running -= 1
+
+    def read_body(self, handler, headers):
+        if headers.get("transfer-encoding", "").lower() == "chunked":
+            body = b""
+            while size := int(handler.rfile.readline().split(b";")[0], 16):
+                body += handler.rfile.read(size)
+                handler.rfile.readline()
+            handler.rfile.readline()
+            return body
+        return handler.rfile.read(int(headers.get("content-length", 0)))
+
+    def cut(self, handler):
+        handler.close_connection = True
+        try:
+            handler.connection.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+
+    def send(self, handler, status, headers, body):
+        handler.send_response(status)
+        if status not in (204, 304) and "Content-Length" not in headers:
+            headers["Content-Length"] = str(len(body))
+        for name, value in headers.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        if handler.command != "HEAD" and status not in (204, 304):
+            handler.wfile.write(body)
+
+    def work(self, request):
+        path, method = request.path.split("?")[0], request.method
+        document = self.documents.get(path)
+        if method in ("GET", "HEAD"):
+            return self.read(path, document, request.headers)
+        if_match = request.headers.get("if-match")
+        if if_match is not None and not self.holds(if_match, document):
+            return 412, {"Content-Type": "application/json"}, b'{"error":"changed"}'
+        if request.headers.get("if-none-match") == "*" and document is not None:
+            return 412, {"Content-Type": "application/json"}, b'{"error":"exists"}'
+        if method == "POST":
+            self.last_id += 1
+            target = f"{path}/{self.last_id}"
+            try:
+                value = json.loads(request.body)
+            except ValueError:
+                value = {"content": request.body.decode("latin-1")}
+            value["id"] = str(self.last_id)
+            tag = self.put(target, value)
+            return (201, {"Location": target, "ETag": tag, "Content-Type": "application/json"},
+                    self.documents[target].body)
+        if method == "PUT":
+            tag = self.put(path, request.body, content_type=request.headers.get("content-type", "application/json"))
+            return 200 if document else 201, {"ETag": tag}, b""
+        if document is None:
+            return 404, {}, b""
+        if method == "DELETE":
+            del self.documents[path]
+            return 204, {}, b""
+        tag = self.put(path, merge(json.loads(document.body), json.loads(request.body)))
+        return 200, {"ETag": tag, "Content-Type": "application/json"}, self.documents[path].body
+
+    def holds(self, condition, document):
+        if document is None:
+            return False
+        return condition.strip() == "*" or document.tag in [tag.strip() for tag in condition.split(",")]
+
+    def read(self, path, document, headers):
+        if document is None:
+            members = [json.loads(d.body) for p, d in self.documents.items()
+                       if p.rsplit("/", 1)[0] == path and d.content_type == "application/json"]
+            if not members and path not in self.collections:
+                return 404, {"Content-Type": "application/json"}, b'{"error":"absent"}'
+            return 200, {"Content-Type": "application/json", **self.headers}, json.dumps(members).encode()
+        fields = {"ETag": document.tag, **self.headers}
+        if headers.get("if-none-match") == document.tag:
+            return 304, fields, b""
+        return 200, {"Content-Type": document.content_type, **fields}, document.body
