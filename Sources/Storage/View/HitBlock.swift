@@ -1,0 +1,79 @@
+import CacheCore
+
+/// What a block holds before its bytes.
+struct HitHeader {
+    let partition: PartitionID
+    let bornAt: Double
+    let freshUntil: Double
+    /// Where key, head, notModifiedHead, body, etag, cacheStatus and selecting end: each begins where the one before ends.
+    let ends: InlineArray<7, UInt32>
+    let route: Route
+}
+
+/// One hit in one allocation: the header and, behind it, the bytes of its key and its parts.
+///
+/// Unchecked Sendable, for ManagedBuffer is not: nothing of the buffer changes once `init` has returned.
+struct HitBlock: @unchecked Sendable {
+    /// What an allocation and a place in the table take beyond header and bytes.
+    private static let overhead = 64
+
+    private let buffer: ManagedBuffer<HitHeader, UInt8>
+
+    /// nil where the parts are longer than offsets can tell.
+    init?(_ hit: PreparedHit, partition: PartitionID, route: Route, target: [UInt8]) {
+        var selecting: [UInt8] = []
+        for field in hit.selecting {
+            selecting += field.name
+            selecting.append(0)
+            selecting += field.value
+            selecting.append(0)
+        }
+        let parts = [target, hit.head, hit.notModifiedHead, hit.body, hit.etag, hit.cacheStatus, selecting]
+        var ends = InlineArray<7, UInt32>(repeating: 0)
+        var length = 0
+        for (index, part) in parts.enumerated() {
+            length += part.count
+            guard let end = UInt32(exactly: length) else { return nil }
+            ends[index] = end
+        }
+        let header = HitHeader(
+            partition: partition, bornAt: hit.bornAt, freshUntil: hit.freshUntil, ends: ends, route: route)
+        buffer = ManagedBuffer.create(minimumCapacity: length) { _ in header }
+        unsafe buffer.withUnsafeMutablePointerToElements { bytes in
+            var rest = unsafe UnsafeMutableRawBufferPointer(start: bytes, count: length)
+            for part in parts {
+                unsafe rest.copyBytes(from: part)
+                unsafe rest = unsafe UnsafeMutableRawBufferPointer(rebasing: rest[part.count...])
+            }
+        }
+    }
+
+    /// What the block counts for against the limit, in bytes.
+    var size: Int { Int(buffer.header.ends[6]) + MemoryLayout<HitHeader>.size + Self.overhead }
+
+    /// Whether the block is for the key; compares bytes where they lie.
+    func isFor(_ key: HitKey) -> Bool {
+        unsafe buffer.withUnsafeMutablePointers { header, bytes in
+            let length = unsafe key.target.count
+            guard unsafe header.pointee.ends[0] == length, unsafe header.pointee.route == key.route,
+                unsafe header.pointee.partition == key.partition
+            else { return false }
+            return unsafe UnsafeRawBufferPointer(start: bytes, count: length).elementsEqual(key.target)
+        }
+    }
+
+    /// Lends the parts for the length of the call.
+    func withParts(_ body: (HitParts) -> Bool) -> Bool {
+        unsafe buffer.withUnsafeMutablePointers { header, bytes in
+            func part(_ index: Int) -> UnsafeRawBufferPointer {
+                let start = unsafe Int(header.pointee.ends[index - 1])
+                return unsafe UnsafeRawBufferPointer(
+                    start: bytes + start, count: Int(header.pointee.ends[index]) - start)
+            }
+            return unsafe body(
+                HitParts(
+                    head: part(1), notModifiedHead: part(2), body: part(3), etag: part(4), cacheStatus: part(5),
+                    selecting: part(6), bornAt: header.pointee.bornAt, freshUntil: header.pointee.freshUntil))
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import CacheCore
+
+/// The hits of one shard: open addressing with linear probing, evicted by the hand of a clock (CLOCK). Whoever has the
+/// shard's lock may call.
+struct HitTable {
+    private struct Slot {
+        var hash: UInt64 = 0
+        var block: HitBlock?
+        /// Set by a lookup, cleared when the hand passes.
+        var isUsed = false
+    }
+
+    private static let smallest = 16
+
+    private var slots = [Slot](repeating: Slot(), count: Self.smallest)
+    private var count = 0
+    private var hand = 0
+    private let limit: Int
+    /// What the blocks count for, in bytes.
+    private(set) var bytes = 0
+    /// Counts invalidations; tickets are its values.
+    private(set) var generation: UInt64 = 0
+
+    /// `limit` in bytes.
+    init(limit: Int) { self.limit = limit }
+
+    /// The block of the key, marked as used.
+    mutating func find(_ key: HitKey, hash: UInt64) -> HitBlock? {
+        guard let place = place(of: key, hash) else { return nil }
+        slots[place].isUsed = true
+        return slots[place].block
+    }
+
+    /// Puts a block in place of the key's former one and evicts others until it fits. One that takes more than half of the
+    /// limit is left out: it would push out nearly all others.
+    mutating func insert(_ block: HitBlock, for key: HitKey, hash: UInt64) {
+        remove(key, hash: hash)
+        let size = block.size
+        guard size <= limit / 2 else { return }
+        while bytes + size > limit { evictOne() }
+        if (count + 1) * 4 > slots.count * 3 { grow() }
+        put(Slot(hash: hash, block: block))
+        count += 1
+        bytes += size
+    }
+
+    mutating func remove(_ key: HitKey, hash: UInt64) {
+        if let place = place(of: key, hash) { empty(place) }
+    }
+
+    /// Makes all tickets so far void.
+    mutating func voidTickets() { generation += 1 }
+
+    /// An empty table in which all tickets so far are void.
+    func emptied() -> HitTable {
+        var table = HitTable(limit: limit)
+        table.generation = generation + 1
+        return table
+    }
+
+    // MARK: Places
+
+    private var mask: Int { slots.count - 1 }
+
+    private func home(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & mask }
+
+    private func place(of key: HitKey, _ hash: UInt64) -> Int? {
+        var place = home(hash)
+        while let block = slots[place].block {
+            if slots[place].hash == hash, block.isFor(key) { return place }
+            place = (place + 1) & mask
+        }
+        return nil
+    }
+
+    private mutating func put(_ slot: Slot) {
+        var place = home(slot.hash)
+        while slots[place].block != nil { place = (place + 1) & mask }
+        slots[place] = slot
+    }
+
+    /// Empties a place and moves those behind it up, so that no marks of deletion gather.
+    private mutating func empty(_ place: Int) {
+        bytes -= slots[place].block?.size ?? 0
+        count -= 1
+        var hole = place
+        var next = (place + 1) & mask
+        while slots[next].block != nil {
+            // A slot may move where its home is not between the hole and itself.
+            if (next &- home(slots[next].hash)) & mask >= (next &- hole) & mask {
+                slots[hole] = slots[next]
+                hole = next
+            }
+            next = (next + 1) & mask
+        }
+        slots[hole] = Slot()
+    }
+
+    /// There is a block to evict: the sizes of those in the table are what `bytes` counts.
+    private mutating func evictOne() {
+        while true {
+            // Not moved on after an eviction: another may have moved up into the place.
+            if slots[hand].block == nil {
+                hand = (hand + 1) & mask
+            } else if slots[hand].isUsed {
+                slots[hand].isUsed = false
+                hand = (hand + 1) & mask
+            } else {
+                empty(hand)
+                return
+            }
+        }
+    }
+
+    private mutating func grow() {
+        let former = slots
+        slots = [Slot](repeating: Slot(), count: former.count * 2)
+        hand = 0
+        for slot in former where slot.block != nil { put(slot) }
+    }
+}

@@ -1,0 +1,110 @@
+package import CacheCore
+import HTTPModel
+import Synchronization
+
+/// The view of a store in memory: shards, each a table under a lock that is held only to find a block and retain it.
+/// Callable from any thread.
+package final class ShardedHitView: HitView {
+    private final class Shard: Sendable {
+        let table: Mutex<HitTable>
+        init(limit: Int) { table = Mutex(HitTable(limit: limit)) }
+    }
+
+    private static let shardCount = 32
+
+    private let shards: InlineArray<32, Shard>
+    /// Secret, so that nobody can choose targets whose hashes collide.
+    private let seed = UInt64.random(in: .min ... .max)
+
+    /// `memoryLimit` in bytes, over all shards alike; 0 or less: nothing is kept.
+    package init(memoryLimit: Int64) {
+        let limit = Int(max(memoryLimit, 0)) / Self.shardCount
+        shards = InlineArray { _ in Shard(limit: limit) }
+    }
+
+    /// What the hits take, in bytes.
+    package var bytes: Int64 {
+        var sum: Int64 = 0
+        for index in shards.indices { sum += shards[index].table.withLock { Int64($0.bytes) } }
+        return sum
+    }
+
+    package func withHit(_ key: HitKey, _ body: (HitParts) -> Bool) -> Bool {
+        let hash = hash(of: key)
+        guard let block = shard(hash).table.withLock({ $0.find(key, hash: hash) }) else { return false }
+        return block.withParts(body)
+    }
+
+    package func ticket(_ key: EntryKey) -> UInt64 {
+        Self.withHitKey(key, .resources) { key in shard(hash(of: key)).table.withLock { $0.generation } }
+    }
+
+    package func publish(_ hit: PreparedHit, for key: EntryKey, route: Route, ticket: UInt64) {
+        let target = key.target.text.fieldBytes
+        guard let block = HitBlock(hit, partition: key.partition, route: route, target: target) else { return }
+        Self.withHitKey(key, route) { key in
+            let hash = hash(of: key)
+            shard(hash).table.withLock { table in
+                if table.generation == ticket { table.insert(block, for: key, hash: hash) }
+            }
+        }
+    }
+
+    package func invalidate(_ key: EntryKey) {
+        Self.withHitKey(key, .resources) { key in
+            let hash = hash(of: key)
+            var other = key
+            other.route = .files
+            shard(hash).table.withLock { table in
+                table.voidTickets()
+                table.remove(key, hash: hash)
+                table.remove(other, hash: hash)
+            }
+        }
+    }
+
+    package func invalidateAll() {
+        for index in shards.indices {
+            // What was in the table is freed after the lock is let go.
+            let former = shards[index].table.withLock { table in
+                let former = table
+                table = table.emptied()
+                return former
+            }
+            _ = consume former
+        }
+    }
+
+    private func shard(_ hash: UInt64) -> Shard { shards[Int(truncatingIfNeeded: hash >> 32) & (Self.shardCount - 1)] }
+
+    private static func withHitKey<Result>(_ key: EntryKey, _ route: Route, _ body: (HitKey) -> Result) -> Result {
+        unsafe key.target.text.fieldBytes.withUnsafeBytes { target in
+            body(unsafe HitKey(partition: key.partition, route: route, target: target))
+        }
+    }
+
+    /// Of partition and target, the same for both routes, so that they share a shard. Multiplies and folds eight bytes at a time.
+    private func hash(of key: HitKey) -> UInt64 {
+        let target = unsafe key.target
+        let count = target.count
+        var hash = Self.fold(seed ^ key.partition.high, key.partition.low ^ 0x9E37_79B9_7F4A_7C15)
+        var place = 0
+        while place + 8 <= count {
+            let word = unsafe target.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+            hash = Self.fold(hash ^ word, seed ^ 0xE703_7ED1_A0B4_28DB)
+            place += 8
+        }
+        var rest: UInt64 = 0
+        while place < count {
+            rest = rest << 8 | UInt64(unsafe target[place])
+            place += 1
+        }
+        return Self.fold(hash ^ rest, seed ^ UInt64(truncatingIfNeeded: count))
+    }
+
+    private static func fold(_ one: UInt64, _ other: UInt64) -> UInt64 {
+        // Odd, so that no factor takes all information with it.
+        let product = one.multipliedFullWidth(by: other | 1)
+        return product.high ^ product.low
+    }
+}
