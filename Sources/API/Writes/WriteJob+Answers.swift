@@ -21,7 +21,7 @@ extension WriteJob {
         }
         var fields: HTTPFields = ["Sync-Operation": latest.id.text]
         if let temporary = latest.temporaryTarget, !latest.state.isFinal {
-            fields["Location"] = request.route.prefix + temporary.text
+            fields["Location"] = originURL(of: temporary)
         }
         let edit = context.queue.localEdit(of: latest.lane)
         switch preferences.returns {
@@ -31,7 +31,7 @@ extension WriteJob {
         case .representation where edit?.content != nil:
             guard let edit, let content = edit.content else { return }
             fields["Preference-Applied"] = "return=representation"
-            fields["Content-Location"] = request.route.prefix + latest.lane.target.text
+            fields["Content-Location"] = originURL(of: latest.lane.target)
             fields["ETag"] = edit.tag
             fields["Content-Type"] = edit.mediaType
             try await send(202, fields, content, syncState: edit.syncState)
@@ -39,6 +39,11 @@ extension WriteJob {
             fields["Content-Type"] = "application/json"
             respond(202, fields, syncState: edit?.syncState, body: receipt(of: latest, syncState: edit?.syncState))
         }
+    }
+
+    /// As the origin would say it: the answer's head makes it `/resources/…` or `/files/…`.
+    private func originURL(of target: Target) -> String {
+        URLReference.url(of: target.text, under: context.origin.base)
     }
 
     /// Design 4, "Receipt".

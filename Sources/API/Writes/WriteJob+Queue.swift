@@ -38,7 +38,6 @@ extension WriteJob {
         let isOnline = context.network.state.isOnline
         if let refusal = refusal(kind, offline: !isOnline) { throw refusal }
         let operation = try await accept(body, kind, state: .unknown, base: record.base)
-        try await context.store.commit([.removeKeyRecord(key.partition, key: record.key)], durable: false)
         let wait = preferences.wait ?? (isOnline ? request.settings.laneWait : nil)
         try await answer(for: operation, deadline: wait.map { context.clock.now + $0 })
     }
@@ -99,7 +98,9 @@ extension WriteJob {
             if method == .patch, let content, content.length > request.settings.maxJSONSize {
                 throw Problem(.tooLarge, "A patch has at most \(request.settings.maxJSONSize) bytes (maxJSONSize).")
             }
-            let fingerprint = try fingerprint(of: content.map { .stored($0) } ?? .none)
+            // A body that was streamed has a digest only now that it is stored.
+            let digested = sent.isRepeatable ? sent : content.map { .stored($0) } ?? .none
+            let fingerprint = try fingerprint(of: digested)
             let operation = try await context.queue.accept(
                 WriteDraft(
                     key: key, route: request.route, method: method, kind: kind,

@@ -78,6 +78,12 @@ struct WriteJob: Sendable {
                 .laneStopped, "Retry, change or discard the stopped write first (/cache/operations), or PUT the whole.")
         case .stopped, .empty: break
         }
+        if let body, let clientKey, method == .post,
+            try await context.store.operation(partition: key.partition, key: clientKey)?.state.isStopped ?? false
+        {
+            // The stopped one is tried again as itself, so that it can't be made twice.
+            return try await takeTurn(body, kind)
+        }
         let sent: SentBody
         if let body {
             sent = body
