@@ -1,0 +1,104 @@
+import CacheCore
+import HTTPModel
+
+/// GET /cache, and the switches: mode, network, suspended, policies.
+extension ManagementService {
+    func settingMethods(_ name: String) -> Methods? {
+        switch name {
+        case "mode": [(.get, mode), (.put, setMode)]
+        case "network": [(.get, network), (.put, setNetwork)]
+        case "suspended": [(.get, suspended), (.put, setSuspended)]
+        case "policies": [(.get, policies), (.put, setPolicies)]
+        default: nil
+        }
+    }
+
+    private static let automatic: JSONValue = .object(["automatic": .object([:])])
+
+    @Sendable func overview(_ call: ManagementCall) async throws -> ManagementReply {
+        let usage = await context.store.usage()
+        let counts = context.queue.counts
+        let settings = call.settings
+        return .json(
+            .object([
+                "network": .string(context.network.state.rawValue),
+                "identity": .string(settings.probe.headerName == nil ? "unchecked" : "checked"),
+                "mode": Self.automatic,
+                "startedAt": .string(Timestamp.format(startedAt)),
+                "hits": JSONValue(counters[.hits]), "misses": JSONValue(counters[.misses]),
+                "sizes": .object([
+                    "copies": JSONValue(usage.copies), "operations": JSONValue(usage.operations),
+                    "view": JSONValue(usage.viewBytes),
+                ]),
+                "limits": .object([
+                    "store": JSONValue(usage.limit), "body": JSONValue(settings.maxBodySize),
+                    "json": JSONValue(settings.maxJSONSize),
+                ]),
+                "entries": JSONValue(usage.entries),
+                "pending": JSONValue(counts.pending + counts.sending + counts.unknown),
+                "conflicts": JSONValue(counts.openConflicts), "failed": JSONValue(counts.failed),
+                "suspended": .bool(context.delivery.isSuspended),
+            ]))
+    }
+
+    @Sendable private func mode(_ call: ManagementCall) async throws -> ManagementReply {
+        try call.needsFull()
+        return .json(Self.automatic)
+    }
+
+    @Sendable private func setMode(_ call: ManagementCall) async throws -> ManagementReply {
+        try call.needsFull()
+        let value = try await call.object(["no", "initialized", "manualSaving", "automatic"])
+        guard value.members?.count == 1, value["automatic"]?.isObject ?? false else {
+            throw Problem(.badRequest, "Only the mode automatic can be set here: {\"automatic\":{}}.")
+        }
+        return .json(Self.automatic)
+    }
+
+    @Sendable private func network(_ call: ManagementCall) async throws -> ManagementReply {
+        try call.needsFull()
+        return networkReply()
+    }
+
+    private func networkReply() -> ManagementReply {
+        let state = context.network.state
+        return .json(.object(["state": .string(state.rawValue), "offline": .bool(state == .forcedOffline)]))
+    }
+
+    @Sendable private func setNetwork(_ call: ManagementCall) async throws -> ManagementReply {
+        try call.needsFull()
+        context.network.force(offline: try await Self.flag("offline", of: call))
+        return networkReply()
+    }
+
+    @Sendable private func suspended(_ call: ManagementCall) async throws -> ManagementReply {
+        .json(.object(["suspended": .bool(context.delivery.isSuspended)]))
+    }
+
+    @Sendable private func setSuspended(_ call: ManagementCall) async throws -> ManagementReply {
+        try call.needsFull()
+        context.delivery.suspend(try await Self.flag("suspended", of: call))
+        return try await suspended(call)
+    }
+
+    private static func flag(_ name: String, of call: ManagementCall) async throws -> Bool {
+        guard let value = try await call.object([name])[name]?.bool else {
+            throw Problem(.badJSON, "Send {\"\(name)\":true} or {\"\(name)\":false}.")
+        }
+        return value
+    }
+
+    @Sendable private func policies(_ call: ManagementCall) async throws -> ManagementReply {
+        try call.needsFull()
+        return .json(context.settings.current.policies.json())
+    }
+
+    /// In force at once, until the next reload of the configuration or restart.
+    @Sendable private func setPolicies(_ call: ManagementCall) async throws -> ManagementReply {
+        try call.needsFull()
+        let table = try PolicyTable(json: try await call.json(), defaultJSON: nil)
+        context.settings.update { $0.policies = table }
+        invalidateView()
+        return .json(table.json())
+    }
+}
