@@ -1,9 +1,3582 @@
-/// openapi.yaml, word for word.
+/// openapi.yaml, word for word; a test compares them.
 enum OpenAPIText {
     static let yaml = ##"""
         openapi: 3.1.0
-        info: {title: Holdfast, version: "1"}
-        paths: {}
+        info: {title: Holdfast, version: 1.0.0, description: An offline-first HTTP cache and write queue beside an application.
+            HEAD is answered wherever GET is. Other methods are 405 with Allow; every refusal is application/problem+json
+            (RFC 9457).}
+        servers:
+        - {url: 'http://127.0.0.1:8080'}
+        security:
+        - {}
+        - token: []
+        - bearer: []
+        tags:
+        - {name: resources}
+        - {name: service}
+        - {name: entries}
+        - {name: operations}
+        - {name: conflicts}
+        - {name: partitions}
+        - {name: health}
+        paths:
+          /cache:
+            get:
+              operationId: overview
+              summary: State of the service
+              tags: [service]
+              responses:
+                '200':
+                  description: State, counters, sizes and limits in bytes.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Overview'}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /cache/mode:
+            get:
+              operationId: getMode
+              summary: The cache mode
+              tags: [service]
+              responses:
+                '200':
+                  description: The mode in force.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Mode'}
+                      example:
+                        automatic: {}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+            put:
+              operationId: setMode
+              summary: Set the cache mode (automatic only)
+              tags: [service]
+              requestBody:
+                required: true
+                content:
+                  application/json:
+                    schema: {$ref: '#/components/schemas/Mode'}
+                    example:
+                      automatic: {}
+              responses:
+                '200':
+                  description: The mode in force.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Mode'}
+                      example:
+                        automatic: {}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /cache/network:
+            get:
+              operationId: getNetwork
+              summary: The network state
+              tags: [service]
+              responses:
+                '200':
+                  description: The state.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Network'}
+                      example: {state: online, offline: false}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+            put:
+              operationId: setNetwork
+              summary: Force offline, or judge automatically
+              tags: [service]
+              requestBody:
+                required: true
+                content:
+                  application/json:
+                    schema: {$ref: '#/components/schemas/Offline'}
+                    example: {offline: true}
+              responses:
+                '200':
+                  description: The state.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Network'}
+                      example: {state: offline-forced, offline: true}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /cache/suspended:
+            get:
+              operationId: getSuspended
+              summary: Whether delivery is suspended
+              tags: [service]
+              responses:
+                '200':
+                  description: Whether it is.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Suspended'}
+                      example: {suspended: false}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+            put:
+              operationId: setSuspended
+              summary: Pause or resume delivery
+              tags: [service]
+              requestBody:
+                required: true
+                content:
+                  application/json:
+                    schema: {$ref: '#/components/schemas/Suspended'}
+                    example: {suspended: true}
+              responses:
+                '200':
+                  description: Whether it is.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Suspended'}
+                      example: {suspended: true}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /cache/policies:
+            get:
+              operationId: getPolicies
+              summary: Policies by path, and the default
+              tags: [service]
+              responses:
+                '200':
+                  description: The policies in force.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Policies'}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+            put:
+              operationId: setPolicies
+              summary: Replace the policies until reload or restart
+              tags: [service]
+              requestBody:
+                required: true
+                content:
+                  application/json:
+                    schema: {$ref: '#/components/schemas/Policies'}
+                    example:
+                      policies:
+                      - {path: /items/**, fetchPolicy: FETCH_WITH_REFRESH}
+                      defaultPolicy: {}
+              responses:
+                '200':
+                  description: The policies in force.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Policies'}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /cache/entry:
+            get:
+              operationId: getEntry
+              summary: One entry
+              tags: [entries]
+              parameters:
+              - {$ref: '#/components/parameters/target'}
+              - {$ref: '#/components/parameters/partition'}
+              responses:
+                '200':
+                  description: What is kept.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Entry'}
+                      example:
+                        target: /items/1
+                        partition: ''
+                        kind: item
+                        state: synced
+                        variants: 1
+                        policy: {}
+                        lastSync: '2026-01-02T03:04:05Z'
+                        serverCopy: {status: 200, etag: '"v1"', mediaType: application/json, storedAt: '2026-01-02T03:04:05Z',
+                          size: 17, expired: false, listed: false}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+            delete:
+              operationId: evictEntry
+              summary: Evict one entry
+              tags: [entries]
+              parameters:
+              - {$ref: '#/components/parameters/target'}
+              - {$ref: '#/components/parameters/partition'}
+              - name: discard
+                in: query
+                description: Give up queued writes and conflicts of it too.
+                schema: {type: boolean, default: false}
+              responses:
+                '204': {description: Done.}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '409': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                '507': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /cache/entry/policy:
+            get:
+              operationId: getEntryPolicy
+              summary: The policy kept with the entry
+              tags: [entries]
+              parameters:
+              - {$ref: '#/components/parameters/target'}
+              - {$ref: '#/components/parameters/partition'}
+              responses:
+                '200':
+                  description: Fields that are set.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Policy'}
+                      example: {}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+            put:
+              operationId: setEntryPolicy
+              summary: Keep a policy with the entry
+              tags: [entries]
+              parameters:
+              - {$ref: '#/components/parameters/target'}
+              - {$ref: '#/components/parameters/partition'}
+              requestBody:
+                required: true
+                content:
+                  application/json:
+                    schema: {$ref: '#/components/schemas/Policy'}
+                    example: {expirationPolicy: NEVER_EXPIRE}
+              responses:
+                '200':
+                  description: Fields that are set.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Policy'}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                '507': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+            delete:
+              operationId: removeEntryPolicy
+              summary: Remove the policy kept with the entry
+              tags: [entries]
+              parameters:
+              - {$ref: '#/components/parameters/target'}
+              - {$ref: '#/components/parameters/partition'}
+              responses:
+                '204': {description: Done.}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                '507': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /cache/entry/pin:
+            get:
+              operationId: getPin
+              summary: The pin
+              tags: [entries]
+              parameters:
+              - {$ref: '#/components/parameters/target'}
+              - {$ref: '#/components/parameters/partition'}
+              responses:
+                '200':
+                  description: The pin.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Pin'}
+                      example: {priority: high}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+            put:
+              operationId: setPin
+              summary: Pin the entry
+              tags: [entries]
+              parameters:
+              - {$ref: '#/components/parameters/target'}
+              - {$ref: '#/components/parameters/partition'}
+              requestBody:
+                required: true
+                content:
+                  application/json:
+                    schema: {$ref: '#/components/schemas/Pin'}
+                    example: {priority: high}
+              responses:
+                '200':
+                  description: The pin.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Pin'}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                '507': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+            delete:
+              operationId: removePin
+              summary: Unpin the entry
+              tags: [entries]
+              parameters:
+              - {$ref: '#/components/parameters/target'}
+              - {$ref: '#/components/parameters/partition'}
+              responses:
+                '204': {description: Done.}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                '507': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /cache/entry/refresh:
+            post:
+              operationId: refreshEntry
+              summary: Ask the origin now
+              tags: [entries]
+              parameters:
+              - {$ref: '#/components/parameters/target'}
+              - {$ref: '#/components/parameters/partition'}
+              responses:
+                '200':
+                  description: What is kept then.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Entry'}
+                      example:
+                        target: /items/1
+                        partition: ''
+                        kind: item
+                        state: synced
+                        variants: 1
+                        policy: {}
+                        lastSync: '2026-01-02T03:04:05Z'
+                        serverCopy: {status: 200, etag: '"v1"', mediaType: application/json, storedAt: '2026-01-02T03:04:05Z',
+                          size: 17, expired: false, listed: false}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                '502': {$ref: '#/components/responses/Problem'}
+                '503': {$ref: '#/components/responses/Problem'}
+                '504': {$ref: '#/components/responses/Problem'}
+                '507': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /cache/entries:
+            get:
+              operationId: listEntries
+              summary: Entries with something kept in the store
+              tags: [entries]
+              parameters:
+              - name: prefix
+                in: query
+                description: Start of the target.
+                schema: {type: string}
+              - name: state
+                in: query
+                description: State of the entry. A page may hold fewer items than limit then.
+                schema: {$ref: '#/components/schemas/SyncState'}
+              - {$ref: '#/components/parameters/partitionList'}
+              - {$ref: '#/components/parameters/limit'}
+              - {$ref: '#/components/parameters/after'}
+              responses:
+                '200':
+                  description: One page.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Entries'}
+                      example:
+                        items:
+                        - target: /items/1
+                          partition: ''
+                          kind: item
+                          state: synced
+                          variants: 1
+                          policy: {}
+                          lastSync: '2026-01-02T03:04:05Z'
+                          serverCopy: {status: 200, etag: '"v1"', mediaType: application/json, storedAt: '2026-01-02T03:04:05Z',
+                            size: 17, expired: false, listed: false}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+            delete:
+              operationId: evictEntries
+              summary: Evict entries that are clean and not pinned
+              tags: [entries]
+              parameters:
+              - name: prefix
+                in: query
+                description: Start of the target.
+                schema: {type: string}
+              - name: state
+                in: query
+                description: State of the entry. A page may hold fewer items than limit then.
+                schema: {const: synced}
+              - {$ref: '#/components/parameters/partitionList'}
+              responses:
+                '200':
+                  description: How many.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Evicted'}
+                      example: {evicted: 3}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                '507': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /cache/operations:
+            get:
+              operationId: listOperations
+              summary: Queued writes and receipts
+              tags: [operations]
+              parameters:
+              - name: state
+                in: query
+                description: May be repeated.
+                schema:
+                  type: array
+                  items: {$ref: '#/components/schemas/OperationState'}
+              - {$ref: '#/components/parameters/partitionList'}
+              - {$ref: '#/components/parameters/limit'}
+              - {$ref: '#/components/parameters/after'}
+              responses:
+                '200':
+                  description: One page.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Operations'}
+                      example:
+                        items:
+                        - id: 01KC0000000000000000000000
+                          kind: edit
+                          method: PUT
+                          target: /items/1
+                          partition: ''
+                          state: pending
+                          idempotencyKey: hf-01
+                          headers: {Content-Type: application/json}
+                          createdAt: '2026-01-02T03:04:05Z'
+                          attempts: 0
+                          bodySize: 17
+                          dependsOn: []
+                          links: {operation: /cache/operations/01KC0000000000000000000000, body: /cache/operations/01KC0000000000000000000000/body,
+                            entry: '/cache/entry?target=%2Fitems%2F1'}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /cache/operations/{id}:
+            parameters:
+            - {$ref: '#/components/parameters/operationID'}
+            get:
+              operationId: getOperation
+              summary: One operation
+              tags: [operations]
+              responses:
+                '200':
+                  description: The operation.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Operation'}
+                      example:
+                        id: 01KC0000000000000000000000
+                        kind: edit
+                        method: PUT
+                        target: /items/1
+                        partition: ''
+                        state: pending
+                        idempotencyKey: hf-01
+                        headers: {Content-Type: application/json}
+                        createdAt: '2026-01-02T03:04:05Z'
+                        attempts: 0
+                        bodySize: 17
+                        dependsOn: []
+                        links: {operation: /cache/operations/01KC0000000000000000000000, body: /cache/operations/01KC0000000000000000000000/body,
+                          entry: '/cache/entry?target=%2Fitems%2F1'}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+            patch:
+              operationId: editOperation
+              summary: Edit a failed operation
+              tags: [operations]
+              requestBody:
+                required: true
+                content:
+                  application/json:
+                    schema: {$ref: '#/components/schemas/OperationEdit'}
+                    example:
+                      headers: {X-Reason: null}
+                      body: {name: x}
+              responses:
+                '200':
+                  description: The operation, pending again.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Operation'}
+                      example:
+                        id: 01KC0000000000000000000000
+                        kind: edit
+                        method: PUT
+                        target: /items/1
+                        partition: ''
+                        state: pending
+                        idempotencyKey: hf-01
+                        headers: {Content-Type: application/json}
+                        createdAt: '2026-01-02T03:04:05Z'
+                        attempts: 0
+                        bodySize: 17
+                        dependsOn: []
+                        links: {operation: /cache/operations/01KC0000000000000000000000, body: /cache/operations/01KC0000000000000000000000/body,
+                          entry: '/cache/entry?target=%2Fitems%2F1'}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '409': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                '507': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+            delete:
+              operationId: discardOperation
+              summary: Discard the edit
+              tags: [operations]
+              parameters:
+              - name: cascade
+                in: query
+                description: Discard what depends on it too.
+                schema: {type: boolean, default: false}
+              responses:
+                '200':
+                  description: What was discarded.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Operations'}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '409': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                '507': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /cache/operations/{id}/body:
+            parameters:
+            - {$ref: '#/components/parameters/operationID'}
+            get:
+              operationId: getOperationBody
+              summary: The bytes to send
+              tags: [operations]
+              responses:
+                '200':
+                  description: The bytes, with the media type of the write.
+                  content:
+                    '*/*':
+                      schema: {}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /cache/operations/{id}/retry:
+            parameters:
+            - {$ref: '#/components/parameters/operationID'}
+            post:
+              operationId: retryOperation
+              summary: Try again now
+              tags: [operations]
+              responses:
+                '200':
+                  description: The operation.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Operation'}
+                      example:
+                        id: 01KC0000000000000000000000
+                        kind: edit
+                        method: PUT
+                        target: /items/1
+                        partition: ''
+                        state: pending
+                        idempotencyKey: hf-01
+                        headers: {Content-Type: application/json}
+                        createdAt: '2026-01-02T03:04:05Z'
+                        attempts: 0
+                        bodySize: 17
+                        dependsOn: []
+                        links: {operation: /cache/operations/01KC0000000000000000000000, body: /cache/operations/01KC0000000000000000000000/body,
+                          entry: '/cache/entry?target=%2Fitems%2F1'}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '409': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                '507': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /cache/sync:
+            post:
+              operationId: sync
+              summary: Deliver now
+              tags: [operations]
+              parameters:
+              - name: wait
+                in: query
+                description: Seconds to wait.
+                schema: {type: number, minimum: 0, maximum: 3600, default: 0}
+              responses:
+                '200':
+                  description: What became of each unfinished operation.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/SyncResult'}
+                      example:
+                        network: online
+                        offline: false
+                        suspended: false
+                        items: []
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /cache/conflicts:
+            get:
+              operationId: listConflicts
+              summary: Conflicts
+              tags: [conflicts]
+              parameters:
+              - name: closed
+                in: query
+                description: Show closed ones too.
+                schema: {type: boolean, default: false}
+              - {$ref: '#/components/parameters/partitionList'}
+              - {$ref: '#/components/parameters/limit'}
+              - {$ref: '#/components/parameters/after'}
+              responses:
+                '200':
+                  description: One page.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Conflicts'}
+                      example:
+                        items: []
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /cache/conflicts/{id}:
+            parameters:
+            - {$ref: '#/components/parameters/conflictID'}
+            get:
+              operationId: getConflict
+              summary: One conflict
+              tags: [conflicts]
+              responses:
+                '200':
+                  description: All versions.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Conflict'}
+                  headers:
+                    ETag:
+                      description: For If-Match of a resolution.
+                      schema: {type: string}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /cache/conflicts/{id}/base:
+            parameters:
+            - {$ref: '#/components/parameters/conflictID'}
+            get:
+              operationId: getConflictBase
+              summary: Bytes of the base version
+              tags: [conflicts]
+              responses:
+                '200':
+                  description: The bytes, with their media type.
+                  content:
+                    '*/*':
+                      schema: {}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /cache/conflicts/{id}/client:
+            parameters:
+            - {$ref: '#/components/parameters/conflictID'}
+            get:
+              operationId: getConflictClient
+              summary: Bytes of the client version
+              tags: [conflicts]
+              responses:
+                '200':
+                  description: The bytes, with their media type.
+                  content:
+                    '*/*':
+                      schema: {}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /cache/conflicts/{id}/server:
+            parameters:
+            - {$ref: '#/components/parameters/conflictID'}
+            get:
+              operationId: getConflictServer
+              summary: Bytes of the server version
+              tags: [conflicts]
+              responses:
+                '200':
+                  description: The bytes, with their media type.
+                  content:
+                    '*/*':
+                      schema: {}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /cache/conflicts/{id}/resolution:
+            parameters:
+            - {$ref: '#/components/parameters/conflictID'}
+            post:
+              operationId: resolveConflict
+              summary: Resolve a conflict
+              tags: [conflicts]
+              parameters:
+              - name: If-Match
+                in: header
+                description: The ETag of the conflict.
+                schema: {type: string}
+              requestBody:
+                required: true
+                content:
+                  application/json:
+                    schema: {$ref: '#/components/schemas/Resolution'}
+                    example: {keep: client}
+              responses:
+                '200':
+                  description: The origin took it.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Entry'}
+                      example:
+                        target: /items/1
+                        partition: ''
+                        kind: item
+                        state: synced
+                        variants: 1
+                        policy: {}
+                        lastSync: '2026-01-02T03:04:05Z'
+                        serverCopy: {status: 200, etag: '"v1"', mediaType: application/json, storedAt: '2026-01-02T03:04:05Z',
+                          size: 17, expired: false, listed: false}
+                '202':
+                  description: 'Offline: queued.'
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Operation'}
+                      example:
+                        id: 01KC0000000000000000000000
+                        kind: edit
+                        method: PUT
+                        target: /items/1
+                        partition: ''
+                        state: pending
+                        idempotencyKey: hf-01
+                        headers: {Content-Type: application/json}
+                        createdAt: '2026-01-02T03:04:05Z'
+                        attempts: 0
+                        bodySize: 17
+                        dependsOn: []
+                        links: {operation: /cache/operations/01KC0000000000000000000000, body: /cache/operations/01KC0000000000000000000000/body,
+                          entry: '/cache/entry?target=%2Fitems%2F1'}
+                  headers:
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '409': {$ref: '#/components/responses/Problem'}
+                '412': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '415': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                '502': {$ref: '#/components/responses/Problem'}
+                '503': {$ref: '#/components/responses/Problem'}
+                '504': {$ref: '#/components/responses/Problem'}
+                '507': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /cache/partitions:
+            get:
+              operationId: listPartitions
+              summary: Partitions with entries
+              tags: [partitions]
+              responses:
+                '200':
+                  description: All that the caller may see.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Partitions'}
+                      example:
+                        items:
+                        - {id: '', entries: 3, own: true}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /cache/partitions/{id}:
+            parameters:
+            - {$ref: '#/components/parameters/partitionID'}
+            get:
+              operationId: getPartition
+              summary: One partition
+              tags: [partitions]
+              responses:
+                '200':
+                  description: The partition.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Partition'}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /cache/partitions/{id}/adopt:
+            parameters:
+            - {$ref: '#/components/parameters/partitionID'}
+            post:
+              operationId: adoptPartition
+              summary: Hand a partition over to the credential of this request
+              tags: [partitions]
+              responses:
+                '200':
+                  description: Done.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Adopted'}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '409': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                '507': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /health/live:
+            get:
+              operationId: live
+              summary: Liveness
+              tags: [health]
+              responses:
+                '200':
+                  description: The process answers.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Status'}
+                      example: {status: live}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /health/ready:
+            get:
+              operationId: ready
+              summary: Readiness
+              tags: [health]
+              responses:
+                '200':
+                  description: Ready.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Status'}
+                      example: {status: ready, network: online}
+                '503':
+                  description: Starting or stopping.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Status'}
+                      example: {status: not-ready, network: offline}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /metrics:
+            get:
+              operationId: metrics
+              summary: Prometheus text
+              tags: [health]
+              responses:
+                '200':
+                  description: Metrics.
+                  content:
+                    text/plain:
+                      schema: {type: string}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /openapi.yaml:
+            get:
+              operationId: contract
+              summary: This contract
+              tags: [health]
+              responses:
+                '200':
+                  description: The contract.
+                  content:
+                    application/yaml:
+                      schema: {type: string}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /problems/{code}:
+            parameters:
+            - name: code
+              in: path
+              required: true
+              description: Last part of a problem type.
+              schema: {type: string}
+              example: not-found
+            get:
+              operationId: problem
+              summary: What a problem means
+              tags: [health]
+              responses:
+                '200':
+                  description: A page.
+                  content:
+                    text/html:
+                      schema: {type: string}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /resources/{target}:
+            parameters:
+            - {$ref: '#/components/parameters/resourceTarget'}
+            get:
+              operationId: readResource
+              summary: Read
+              tags: [resources]
+              parameters:
+              - name: Sync-Policy
+                in: header
+                description: Policy fields as a structured-field dictionary (RFC 9651).
+                schema: {type: string}
+              - name: If-None-Match
+                in: header
+                description: Precondition.
+                schema: {type: string}
+              - name: If-Modified-Since
+                in: header
+                description: Precondition.
+                schema: {type: string}
+              - name: Range
+                in: header
+                description: Part of the content.
+                schema: {type: string}
+              - name: If-Range
+                in: header
+                description: Precondition of Range.
+                schema: {type: string}
+              - name: persistentState
+                in: query
+                description: Ask for the server copy although an edit is pending.
+                schema: {type: boolean}
+              - name: Sync-Filter
+                in: header
+                description: Filter of a collection.
+                schema: {type: string}
+              - name: Sync-Sort
+                in: header
+                description: Order of a collection.
+                schema: {type: string}
+              responses:
+                2XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                3XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                4XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                5XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                default:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+            head:
+              operationId: headResource
+              summary: Read the head
+              tags: [resources]
+              parameters:
+              - name: Sync-Policy
+                in: header
+                description: Policy fields as a structured-field dictionary (RFC 9651).
+                schema: {type: string}
+              - name: If-None-Match
+                in: header
+                description: Precondition.
+                schema: {type: string}
+              - name: If-Modified-Since
+                in: header
+                description: Precondition.
+                schema: {type: string}
+              - name: Range
+                in: header
+                description: Part of the content.
+                schema: {type: string}
+              - name: If-Range
+                in: header
+                description: Precondition of Range.
+                schema: {type: string}
+              - name: persistentState
+                in: query
+                description: Ask for the server copy although an edit is pending.
+                schema: {type: boolean}
+              responses:
+                2XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                3XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                4XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                5XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                default:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+            put:
+              operationId: putResource
+              summary: Replace or create
+              tags: [resources]
+              parameters:
+              - name: Sync-Policy
+                in: header
+                description: Policy fields as a structured-field dictionary (RFC 9651).
+                schema: {type: string}
+              - name: Save-If-Offline
+                in: header
+                description: Like saveIfOffline.
+                schema: {type: boolean}
+              - name: If-Match
+                in: header
+                description: Precondition.
+                schema: {type: string}
+              - name: If-None-Match
+                in: header
+                description: Precondition.
+                schema: {type: string}
+              - name: Idempotency-Key
+                in: header
+                description: Names the request; a repeat gets its receipt or answer.
+                schema: {type: string}
+              - name: Prefer
+                in: header
+                description: return=representation, return=minimal, wait=N.
+                schema: {type: string}
+              - name: saveIfOffline
+                in: query
+                description: Whether the write may be queued while offline.
+                schema: {type: boolean}
+              requestBody:
+                content:
+                  application/json:
+                    schema: {}
+                  '*/*':
+                    schema: {}
+              responses:
+                2XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                3XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                4XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                5XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                '202':
+                  description: 'Queued: on disk, to be delivered. With Prefer, the effective copy or no body.'
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Receipt'}
+                    '*/*':
+                      schema: {}
+                default:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+            post:
+              operationId: postResource
+              summary: Create a member, or act
+              tags: [resources]
+              parameters:
+              - name: Sync-Policy
+                in: header
+                description: Policy fields as a structured-field dictionary (RFC 9651).
+                schema: {type: string}
+              - name: Save-If-Offline
+                in: header
+                description: Like saveIfOffline.
+                schema: {type: boolean}
+              - name: If-Match
+                in: header
+                description: Precondition.
+                schema: {type: string}
+              - name: If-None-Match
+                in: header
+                description: Precondition.
+                schema: {type: string}
+              - name: Idempotency-Key
+                in: header
+                description: Names the request; a repeat gets its receipt or answer.
+                schema: {type: string}
+              - name: Prefer
+                in: header
+                description: return=representation, return=minimal, wait=N.
+                schema: {type: string}
+              - name: saveIfOffline
+                in: query
+                description: Whether the write may be queued while offline.
+                schema: {type: boolean}
+              requestBody:
+                content:
+                  application/json:
+                    schema: {}
+                  '*/*':
+                    schema: {}
+              responses:
+                2XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                3XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                4XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                5XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                '202':
+                  description: 'Queued: on disk, to be delivered. With Prefer, the effective copy or no body.'
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Receipt'}
+                    '*/*':
+                      schema: {}
+                default:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+            patch:
+              operationId: patchResource
+              summary: Change in part
+              tags: [resources]
+              parameters:
+              - name: Sync-Policy
+                in: header
+                description: Policy fields as a structured-field dictionary (RFC 9651).
+                schema: {type: string}
+              - name: Save-If-Offline
+                in: header
+                description: Like saveIfOffline.
+                schema: {type: boolean}
+              - name: If-Match
+                in: header
+                description: Precondition.
+                schema: {type: string}
+              - name: If-None-Match
+                in: header
+                description: Precondition.
+                schema: {type: string}
+              - name: Idempotency-Key
+                in: header
+                description: Names the request; a repeat gets its receipt or answer.
+                schema: {type: string}
+              - name: Prefer
+                in: header
+                description: return=representation, return=minimal, wait=N.
+                schema: {type: string}
+              - name: saveIfOffline
+                in: query
+                description: Whether the write may be queued while offline.
+                schema: {type: boolean}
+              requestBody:
+                content:
+                  application/merge-patch+json:
+                    schema: {}
+                  application/json-patch+json:
+                    schema: {}
+              responses:
+                2XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                3XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                4XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                5XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                '202':
+                  description: 'Queued: on disk, to be delivered. With Prefer, the effective copy or no body.'
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Receipt'}
+                    '*/*':
+                      schema: {}
+                default:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+            delete:
+              operationId: deleteResource
+              summary: Delete
+              tags: [resources]
+              parameters:
+              - name: Sync-Policy
+                in: header
+                description: Policy fields as a structured-field dictionary (RFC 9651).
+                schema: {type: string}
+              - name: If-Match
+                in: header
+                description: Precondition.
+                schema: {type: string}
+              - name: If-None-Match
+                in: header
+                description: Precondition.
+                schema: {type: string}
+              - name: Idempotency-Key
+                in: header
+                description: Names the request; a repeat gets its receipt or answer.
+                schema: {type: string}
+              - name: Prefer
+                in: header
+                description: return=representation, return=minimal, wait=N.
+                schema: {type: string}
+              - name: Delete-If-Offline
+                in: header
+                description: Like deleteIfOffline.
+                schema: {type: boolean}
+              - name: deleteIfOffline
+                in: query
+                description: Whether the delete may be queued while offline.
+                schema: {type: boolean}
+              responses:
+                2XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                3XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                4XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                5XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                '202':
+                  description: 'Queued: on disk, to be delivered. With Prefer, the effective copy or no body.'
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Receipt'}
+                    '*/*':
+                      schema: {}
+                default:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+          /files/{target}:
+            parameters:
+            - {$ref: '#/components/parameters/resourceTarget'}
+            get:
+              operationId: readFile
+              summary: Read
+              tags: [resources]
+              parameters:
+              - name: Sync-Policy
+                in: header
+                description: Policy fields as a structured-field dictionary (RFC 9651).
+                schema: {type: string}
+              - name: If-None-Match
+                in: header
+                description: Precondition.
+                schema: {type: string}
+              - name: If-Modified-Since
+                in: header
+                description: Precondition.
+                schema: {type: string}
+              - name: Range
+                in: header
+                description: Part of the content.
+                schema: {type: string}
+              - name: If-Range
+                in: header
+                description: Precondition of Range.
+                schema: {type: string}
+              - name: persistentState
+                in: query
+                description: Ask for the server copy although an edit is pending.
+                schema: {type: boolean}
+              responses:
+                2XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                3XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                4XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                5XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                default:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+            head:
+              operationId: headFile
+              summary: Read the head
+              tags: [resources]
+              parameters:
+              - name: Sync-Policy
+                in: header
+                description: Policy fields as a structured-field dictionary (RFC 9651).
+                schema: {type: string}
+              - name: If-None-Match
+                in: header
+                description: Precondition.
+                schema: {type: string}
+              - name: If-Modified-Since
+                in: header
+                description: Precondition.
+                schema: {type: string}
+              - name: Range
+                in: header
+                description: Part of the content.
+                schema: {type: string}
+              - name: If-Range
+                in: header
+                description: Precondition of Range.
+                schema: {type: string}
+              - name: persistentState
+                in: query
+                description: Ask for the server copy although an edit is pending.
+                schema: {type: boolean}
+              responses:
+                2XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                3XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                4XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                5XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                default:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+            put:
+              operationId: putFile
+              summary: Replace or create
+              tags: [resources]
+              parameters:
+              - name: Sync-Policy
+                in: header
+                description: Policy fields as a structured-field dictionary (RFC 9651).
+                schema: {type: string}
+              - name: Save-If-Offline
+                in: header
+                description: Like saveIfOffline.
+                schema: {type: boolean}
+              - name: If-Match
+                in: header
+                description: Precondition.
+                schema: {type: string}
+              - name: If-None-Match
+                in: header
+                description: Precondition.
+                schema: {type: string}
+              - name: Idempotency-Key
+                in: header
+                description: Names the request; a repeat gets its receipt or answer.
+                schema: {type: string}
+              - name: Prefer
+                in: header
+                description: return=representation, return=minimal, wait=N.
+                schema: {type: string}
+              - name: saveIfOffline
+                in: query
+                description: Whether the write may be queued while offline.
+                schema: {type: boolean}
+              requestBody:
+                content:
+                  application/json:
+                    schema: {}
+                  '*/*':
+                    schema: {}
+              responses:
+                2XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                3XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                4XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                5XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                '202':
+                  description: 'Queued: on disk, to be delivered. With Prefer, the effective copy or no body.'
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Receipt'}
+                    '*/*':
+                      schema: {}
+                default:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+            post:
+              operationId: postFile
+              summary: Create a member, or act
+              tags: [resources]
+              parameters:
+              - name: Sync-Policy
+                in: header
+                description: Policy fields as a structured-field dictionary (RFC 9651).
+                schema: {type: string}
+              - name: Save-If-Offline
+                in: header
+                description: Like saveIfOffline.
+                schema: {type: boolean}
+              - name: If-Match
+                in: header
+                description: Precondition.
+                schema: {type: string}
+              - name: If-None-Match
+                in: header
+                description: Precondition.
+                schema: {type: string}
+              - name: Idempotency-Key
+                in: header
+                description: Names the request; a repeat gets its receipt or answer.
+                schema: {type: string}
+              - name: Prefer
+                in: header
+                description: return=representation, return=minimal, wait=N.
+                schema: {type: string}
+              - name: saveIfOffline
+                in: query
+                description: Whether the write may be queued while offline.
+                schema: {type: boolean}
+              requestBody:
+                content:
+                  application/json:
+                    schema: {}
+                  '*/*':
+                    schema: {}
+              responses:
+                2XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                3XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                4XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                5XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                '202':
+                  description: 'Queued: on disk, to be delivered. With Prefer, the effective copy or no body.'
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Receipt'}
+                    '*/*':
+                      schema: {}
+                default:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+            patch:
+              operationId: patchFile
+              summary: Change in part
+              tags: [resources]
+              parameters:
+              - name: Sync-Policy
+                in: header
+                description: Policy fields as a structured-field dictionary (RFC 9651).
+                schema: {type: string}
+              - name: Save-If-Offline
+                in: header
+                description: Like saveIfOffline.
+                schema: {type: boolean}
+              - name: If-Match
+                in: header
+                description: Precondition.
+                schema: {type: string}
+              - name: If-None-Match
+                in: header
+                description: Precondition.
+                schema: {type: string}
+              - name: Idempotency-Key
+                in: header
+                description: Names the request; a repeat gets its receipt or answer.
+                schema: {type: string}
+              - name: Prefer
+                in: header
+                description: return=representation, return=minimal, wait=N.
+                schema: {type: string}
+              - name: saveIfOffline
+                in: query
+                description: Whether the write may be queued while offline.
+                schema: {type: boolean}
+              requestBody:
+                content:
+                  application/merge-patch+json:
+                    schema: {}
+                  application/json-patch+json:
+                    schema: {}
+              responses:
+                2XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                3XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                4XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                5XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                '202':
+                  description: 'Queued: on disk, to be delivered. With Prefer, the effective copy or no body.'
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Receipt'}
+                    '*/*':
+                      schema: {}
+                default:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+            delete:
+              operationId: deleteFile
+              summary: Delete
+              tags: [resources]
+              parameters:
+              - name: Sync-Policy
+                in: header
+                description: Policy fields as a structured-field dictionary (RFC 9651).
+                schema: {type: string}
+              - name: If-Match
+                in: header
+                description: Precondition.
+                schema: {type: string}
+              - name: If-None-Match
+                in: header
+                description: Precondition.
+                schema: {type: string}
+              - name: Idempotency-Key
+                in: header
+                description: Names the request; a repeat gets its receipt or answer.
+                schema: {type: string}
+              - name: Prefer
+                in: header
+                description: return=representation, return=minimal, wait=N.
+                schema: {type: string}
+              - name: Delete-If-Offline
+                in: header
+                description: Like deleteIfOffline.
+                schema: {type: boolean}
+              - name: deleteIfOffline
+                in: query
+                description: Whether the delete may be queued while offline.
+                schema: {type: boolean}
+              responses:
+                2XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                3XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                4XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                5XX:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+                '202':
+                  description: 'Queued: on disk, to be delivered. With Prefer, the effective copy or no body.'
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Receipt'}
+                    '*/*':
+                      schema: {}
+                default:
+                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
+                  headers:
+                    Cache-Status:
+                      description: RFC 9211.
+                      schema: {type: string}
+                    Sync-State:
+                      description: State of the entry.
+                      schema: {type: string}
+                    Sync-Operation:
+                      description: Id of the operation.
+                      schema: {type: string}
+                    Sync-Outcome:
+                      description: server-wins where the policy dropped the edit.
+                      schema: {type: string}
+                    Idempotency-Replayed:
+                      description: true where a kept answer was given.
+                      schema: {type: string}
+                  content:
+                    '*/*':
+                      schema: {}
+        components:
+          securitySchemes:
+            token: {type: apiKey, in: header, name: Holdfast-Token}
+            bearer: {type: http, scheme: bearer}
+          parameters:
+            target:
+              name: target
+              in: query
+              description: 'The target: empty, or begins with / or ?. No dot segments, spaces, backslashes or //.'
+              schema: {type: string}
+              required: true
+              example: /items/1
+            partition:
+              name: partition
+              in: query
+              description: Id of a partition; another than the own or none needs a full token.
+              schema: {type: string, pattern: '^([0-9a-f]{32})?$'}
+            partitionList:
+              name: partition
+              in: query
+              description: Id of a partition, or *; needs a full token.
+              schema: {type: string, pattern: '^([0-9a-f]{32}|\*)?$'}
+            limit:
+              name: limit
+              in: query
+              description: Items of a page.
+              schema: {type: integer, minimum: 1, maximum: 1000, default: 100}
+            after:
+              name: after
+              in: query
+              description: next of the page before.
+              schema: {type: string}
+            operationID:
+              name: id
+              in: path
+              required: true
+              description: Id of the operation.
+              schema: {type: string, minLength: 1}
+              example: 01KC0000000000000000000000
+            conflictID:
+              name: id
+              in: path
+              required: true
+              description: Id of the conflict.
+              schema: {type: string, minLength: 1}
+              example: 01KC0000000000000000000000
+            partitionID:
+              name: id
+              in: path
+              required: true
+              description: Id of the partition.
+              schema: {type: string, minLength: 1}
+              example: 0123456789abcdef0123456789abcdef
+            resourceTarget:
+              name: target
+              in: path
+              required: true
+              description: Path and query at the origin, byte for byte; it may hold slashes.
+              schema: {type: string}
+              example: items/1
+          responses:
+            Problem:
+              description: A refusal, with what to do about it.
+              content:
+                application/problem+json:
+                  schema: {$ref: '#/components/schemas/Problem'}
+                  example: {type: /problems/not-found, title: There is nothing here, status: 404, detail: There is no such
+                      operation., instance: /cache/operations/x}
+          schemas:
+            Problem:
+              type: object
+              properties:
+                type: {type: string}
+                title: {type: string}
+                status: {type: integer}
+                detail: {type: string}
+                instance: {type: string}
+              required: [type, title, status, detail]
+            Overview:
+              type: object
+              properties:
+                network:
+                  type: string
+                  enum: [online, degraded, auth, offline, offline-forced]
+                identity:
+                  type: string
+                  enum: [checked, unchecked]
+                mode: {$ref: '#/components/schemas/Mode'}
+                startedAt: {type: string, format: date-time}
+                hits: {type: integer}
+                misses: {type: integer}
+                sizes:
+                  type: object
+                  properties:
+                    copies: {type: integer}
+                    operations: {type: integer}
+                    view: {type: integer}
+                  required: [copies, operations, view]
+                limits:
+                  type: object
+                  properties:
+                    store: {type: integer}
+                    body: {type: integer}
+                    json: {type: integer}
+                  required: [store, body, json]
+                entries: {type: integer}
+                pending: {type: integer}
+                conflicts: {type: integer}
+                failed: {type: integer}
+                suspended: {type: boolean}
+              required: [network, identity, mode, startedAt, hits, misses, sizes, limits, entries, pending, conflicts, failed,
+                suspended]
+            Mode:
+              type: object
+              properties:
+                automatic: {type: object, additionalProperties: false}
+              required: [automatic]
+              additionalProperties: false
+            Network:
+              type: object
+              properties:
+                state:
+                  type: string
+                  enum: [online, degraded, auth, offline, offline-forced]
+                offline: {type: boolean}
+              required: [state, offline]
+            Offline:
+              type: object
+              properties:
+                offline: {type: boolean}
+              required: [offline]
+              additionalProperties: false
+            Suspended:
+              type: object
+              properties:
+                suspended: {type: boolean}
+              required: [suspended]
+              additionalProperties: false
+            Policy:
+              type: object
+              properties:
+                fetchPolicy:
+                  type: string
+                  enum: [FETCH_FROM_CACHE, FETCH_FROM_SERVICE, FETCH_FROM_SERVICE_IF_ONLINE, FETCH_FROM_SERVICE_ON_CACHE_MISS,
+                    FETCH_FROM_SERVICE_ON_CACHE_MISS_OR_EXPIRY, FETCH_FROM_CACHE_SCHEDULE_REFRESH, FETCH_WITH_REFRESH, HTTP_CACHE]
+                offlineReads:
+                  type: string
+                  enum: [ALLOW_STALE, HONOUR_ORIGIN]
+                expirationPolicy:
+                  type: string
+                  enum: [EXPIRE_ON_RESTART, EXPIRE_AFTER, NEVER_EXPIRE, HTTP_FRESHNESS]
+                expireAfter: {type: integer, minimum: 0, description: Seconds.}
+                evictionPolicy:
+                  type: string
+                  enum: [EVICT_ON_EXPIRY_AT_STARTUP, MANUAL_EVICTION, EVICT_WHEN_FULL]
+                updatePolicy:
+                  type: string
+                  enum: [UPDATE_IF_ONLINE, QUEUE_IF_OFFLINE]
+                conflictResolutionPolicy:
+                  type: string
+                  enum: [CLIENT_WINS, SERVER_WINS, PRESERVE_CONFLICT]
+                noCache: {type: boolean}
+                respectNoStore: {type: boolean}
+                post:
+                  type: string
+                  enum: [create, action, never]
+                guard: {type: boolean}
+                queueOnStatus:
+                  type: array
+                  items: {type: integer, minimum: 100, maximum: 599}
+              additionalProperties: false
+            Policies:
+              type: object
+              properties:
+                policies:
+                  type: array
+                  items:
+                    type: object
+                    properties:
+                      path: {type: string, minLength: 1}
+                      fetchPolicy:
+                        type: string
+                        enum: [FETCH_FROM_CACHE, FETCH_FROM_SERVICE, FETCH_FROM_SERVICE_IF_ONLINE, FETCH_FROM_SERVICE_ON_CACHE_MISS,
+                          FETCH_FROM_SERVICE_ON_CACHE_MISS_OR_EXPIRY, FETCH_FROM_CACHE_SCHEDULE_REFRESH, FETCH_WITH_REFRESH,
+                          HTTP_CACHE]
+                      offlineReads:
+                        type: string
+                        enum: [ALLOW_STALE, HONOUR_ORIGIN]
+                      expirationPolicy:
+                        type: string
+                        enum: [EXPIRE_ON_RESTART, EXPIRE_AFTER, NEVER_EXPIRE, HTTP_FRESHNESS]
+                      expireAfter: {type: integer, minimum: 0, description: Seconds.}
+                      evictionPolicy:
+                        type: string
+                        enum: [EVICT_ON_EXPIRY_AT_STARTUP, MANUAL_EVICTION, EVICT_WHEN_FULL]
+                      updatePolicy:
+                        type: string
+                        enum: [UPDATE_IF_ONLINE, QUEUE_IF_OFFLINE]
+                      conflictResolutionPolicy:
+                        type: string
+                        enum: [CLIENT_WINS, SERVER_WINS, PRESERVE_CONFLICT]
+                      noCache: {type: boolean}
+                      respectNoStore: {type: boolean}
+                      post:
+                        type: string
+                        enum: [create, action, never]
+                      guard: {type: boolean}
+                      queueOnStatus:
+                        type: array
+                        items: {type: integer, minimum: 100, maximum: 599}
+                    required: [path]
+                    additionalProperties: false
+                defaultPolicy: {$ref: '#/components/schemas/Policy'}
+              additionalProperties: false
+            Pin:
+              type: object
+              properties:
+                priority:
+                  type: string
+                  enum: [normal, high]
+              required: [priority]
+              additionalProperties: false
+            SyncState:
+              type: string
+              enum: [synced, pending-create, pending-update, pending-patch, pending-delete, conflict, failed]
+            Entry:
+              type: object
+              properties:
+                target: {type: string}
+                partition: {type: string}
+                kind:
+                  type: string
+                  enum: [item, collection, file]
+                state: {$ref: '#/components/schemas/SyncState'}
+                variants: {type: integer}
+                serverCopy:
+                  type: object
+                  properties:
+                    status: {type: integer}
+                    etag: {type: string}
+                    lastModified: {type: string}
+                    mediaType: {type: string}
+                    storedAt: {type: string, format: date-time}
+                    size: {type: integer}
+                    expired: {type: boolean}
+                    listed: {type: boolean}
+                  required: [status, storedAt, size, expired, listed]
+                localEdit:
+                  type: object
+                  properties:
+                    syncState: {$ref: '#/components/schemas/SyncState'}
+                    etag: {type: string}
+                    mediaType: {type: string}
+                    size: {type: integer}
+                    deleted: {type: boolean}
+                    baseETag: {type: string}
+                    operation: {type: string}
+                  required: [syncState, etag, deleted, operation]
+                conflict: {type: string}
+                policy: {$ref: '#/components/schemas/Policy'}
+                pin:
+                  type: string
+                  enum: [normal, high]
+                lastSync: {type: string, format: date-time}
+              required: [target, partition, kind, state, variants, policy]
+            Entries:
+              type: object
+              properties:
+                items:
+                  type: array
+                  items: {$ref: '#/components/schemas/Entry'}
+                next: {type: string, description: Pass as after; absent at the end.}
+              required: [items]
+            Evicted:
+              type: object
+              properties:
+                evicted: {type: integer}
+              required: [evicted]
+            OperationState:
+              type: string
+              enum: [pending, sending, unknown, conflict, failed, delivered, cancelled, superseded]
+            Operation:
+              type: object
+              properties:
+                id: {type: string}
+                kind:
+                  type: string
+                  enum: [edit, create, action, resolution]
+                method: {type: string}
+                target: {type: string}
+                temporaryTarget: {type: string}
+                newTarget: {type: string}
+                partition: {type: string}
+                state: {$ref: '#/components/schemas/OperationState'}
+                reason: {type: string}
+                idempotencyKey: {type: string}
+                baseETag: {type: string}
+                headers:
+                  type: object
+                  additionalProperties: {type: string}
+                createdAt: {type: string, format: date-time}
+                finishedAt: {type: string, format: date-time}
+                attempts: {type: integer}
+                nextAttemptAt: {type: string, format: date-time}
+                lastAnswer:
+                  type: object
+                  properties:
+                    status: {type: integer}
+                    headers:
+                      type: object
+                      additionalProperties: {type: string}
+                    body: {type: string}
+                  required: [status, headers]
+                bodySize: {type: integer}
+                dependsOn:
+                  type: array
+                  items: {type: string}
+                supersededBy: {type: string}
+                links:
+                  type: object
+                  additionalProperties: {type: string}
+              required: [id, kind, method, target, partition, state, idempotencyKey, headers, createdAt, attempts, bodySize,
+                dependsOn, links]
+            Operations:
+              type: object
+              properties:
+                items:
+                  type: array
+                  items: {$ref: '#/components/schemas/Operation'}
+                next: {type: string, description: Pass as after; absent at the end.}
+              required: [items]
+            OperationEdit:
+              type: object
+              properties:
+                headers:
+                  type: object
+                  additionalProperties:
+                    type: [string, 'null']
+                body: {}
+              additionalProperties: false
+            SyncResult:
+              type: object
+              properties:
+                network:
+                  type: string
+                  enum: [online, degraded, auth, offline, offline-forced]
+                offline: {type: boolean}
+                suspended: {type: boolean}
+                items:
+                  type: array
+                  items: {$ref: '#/components/schemas/Operation'}
+              required: [network, offline, suspended, items]
+            Conflict:
+              type: object
+              properties:
+                id: {type: string}
+                kind:
+                  type: string
+                  enum: [edited, deleted-at-origin, exists-at-origin, refused, outcome-unknown]
+                target: {type: string}
+                partition: {type: string}
+                method: {type: string}
+                operation: {type: string}
+                base:
+                  type: object
+                  properties:
+                    absent: {type: boolean}
+                    etag: {type: string}
+                    lastModified: {type: string}
+                    mediaType: {type: string}
+                    size: {type: integer}
+                    body: {description: 'The JSON, up to 64 KiB.'}
+                    link: {type: string}
+                  required: [absent]
+                client:
+                  type: object
+                  properties:
+                    absent: {type: boolean}
+                    etag: {type: string}
+                    lastModified: {type: string}
+                    mediaType: {type: string}
+                    size: {type: integer}
+                    body: {description: 'The JSON, up to 64 KiB.'}
+                    link: {type: string}
+                  required: [absent]
+                server:
+                  type: object
+                  properties:
+                    absent: {type: boolean}
+                    etag: {type: string}
+                    lastModified: {type: string}
+                    mediaType: {type: string}
+                    size: {type: integer}
+                    body: {description: 'The JSON, up to 64 KiB.'}
+                    link: {type: string}
+                  required: [absent]
+                serverIsLatest: {type: boolean}
+                differences:
+                  type: array
+                  items: {type: string}
+                  description: JSON pointers that differ between client and server.
+                origin:
+                  type: object
+                  properties:
+                    status: {type: integer}
+                    headers:
+                      type: object
+                      additionalProperties: {type: string}
+                    body: {type: string}
+                  required: [status, headers]
+                createdAt: {type: string, format: date-time}
+                closedAt: {type: string, format: date-time}
+                links:
+                  type: object
+                  additionalProperties: {type: string}
+              required: [id, kind, target, partition, method, client, serverIsLatest, createdAt, links]
+            Conflicts:
+              type: object
+              properties:
+                items:
+                  type: array
+                  items: {$ref: '#/components/schemas/Conflict'}
+                next: {type: string, description: Pass as after; absent at the end.}
+              required: [items]
+            Resolution:
+              type: object
+              properties:
+                keep:
+                  type: string
+                  enum: [client, server, merged]
+                body: {}
+                patch:
+                  type: [object, array]
+                later:
+                  type: string
+                  enum: [keep, drop]
+                mediaType: {type: string}
+              required: [keep]
+              additionalProperties: false
+            Partition:
+              type: object
+              properties:
+                id: {type: string}
+                entries: {type: integer}
+                own: {type: boolean}
+              required: [id, entries, own]
+            Partitions:
+              type: object
+              properties:
+                items:
+                  type: array
+                  items: {$ref: '#/components/schemas/Partition'}
+                next: {type: string, description: Pass as after; absent at the end.}
+              required: [items]
+            Adopted:
+              type: object
+              properties:
+                from: {type: string}
+                to: {type: string}
+              required: [from, to]
+            Status:
+              type: object
+              properties:
+                status: {type: string}
+                network:
+                  type: string
+                  enum: [online, degraded, auth, offline, offline-forced]
+              required: [status]
+            Receipt:
+              type: object
+              properties:
+                id: {type: string}
+                state: {$ref: '#/components/schemas/OperationState'}
+                method: {type: string}
+                target: {type: string}
+                idempotencyKey: {type: string}
+                syncState: {type: string}
+                createdAt: {type: string, format: date-time}
+                links:
+                  type: object
+                  additionalProperties: {type: string}
+              required: [id, state, method, target, idempotencyKey, createdAt, links]
 
         """##
 }
