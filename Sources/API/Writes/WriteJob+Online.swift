@@ -47,7 +47,7 @@ extension WriteJob {
         case .unknown: throw try await outcomeUnknown(body)
         case .answer(let answer):
             if policy.queueOnStatus.contains(answer.status), body.isRepeatable,
-                refusal(try await kind(), offline: true) == nil
+                refusal(offlinePolicy) == nil
             {
                 answer.response.body.cancel()
                 let isUnknown = answer.status == 502 || answer.status == 504
@@ -117,7 +117,12 @@ extension WriteJob {
     func outcomeUnknown(_ body: SentBody) async throws -> Problem {
         var changes: [StoreChange] = [.expire(key)]
         if let record = try keyRecord(nil, body) { changes.append(record) }
-        try await context.store.commit(changes, durable: true)
+        do {
+            try await context.store.commit(changes, durable: true)
+        } catch {
+            // That the store fails must not hide that the write may be in effect.
+            context.log.write(.error, "an unknown outcome could not be stored", [])
+        }
         return Problem(
             .outcomeUnknown,
             clientKey == nil

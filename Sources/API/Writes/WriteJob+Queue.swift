@@ -3,11 +3,10 @@ import HTTPModel
 
 /// Accepting writes into the queue, and answering for them (design 4, 5).
 extension WriteJob {
-    /// Why the write may not be queued; nil where it may.
-    func refusal(_ kind: OperationKind, offline: Bool) -> Problem? {
-        let policy = request.policy(entry: entry, offline: offline)
+    /// Why the write may not be queued; nil where it may. `policy`: the one in force, with the flag only while offline.
+    func refusal(_ policy: Policy) -> Problem? {
         let reason: String? =
-            if offline, policy.updatePolicy == .updateIfOnline {
+            if policy.updatePolicy == .updateIfOnline {
                 "The update policy asks for the origin itself."
             } else if isForbiddenToKeep {
                 "Nothing of this write may be kept."
@@ -23,10 +22,13 @@ extension WriteJob {
         }
     }
 
+    /// The policy of the offline column.
+    var offlinePolicy: Policy { request.policy(entry: entry, offline: true) }
+
     /// The offline column. `body` nil: not read yet.
     func queueOffline(_ body: SentBody?, state: OperationState = .pending) async throws {
         let kind = try await kind()
-        if let refusal = refusal(kind, offline: true) { throw refusal }
+        if let refusal = refusal(offlinePolicy) { throw refusal }
         try checkContentType()
         let operation = try await accept(body, kind, state: state)
         try await answer(for: operation, deadline: preferences.wait.map { context.clock.now + $0 })
@@ -36,7 +38,7 @@ extension WriteJob {
     func queueAgain(_ body: SentBody, after record: KeyRecord) async throws {
         let kind = try await kind()
         let isOnline = context.network.state.isOnline
-        if let refusal = refusal(kind, offline: !isOnline) { throw refusal }
+        if let refusal = refusal(isOnline ? policy : offlinePolicy) { throw refusal }
         let operation = try await accept(body, kind, state: .unknown, base: record.base)
         let wait = preferences.wait ?? (isOnline ? request.settings.laneWait : nil)
         try await answer(for: operation, deadline: wait.map { context.clock.now + $0 })
@@ -46,21 +48,24 @@ extension WriteJob {
     func takeTurn(_ body: SentBody?, _ kind: OperationKind) async throws {
         let wait = preferences.wait ?? request.settings.laneWait
         let deadline = context.clock.now + wait
-        if let refusal = refusal(kind, offline: false) {
-            // It may not reach the disk, so it waits in its connection.
-            try await waitForEmptyLane(deadline: deadline, or: refusal)
+        if let refusal = refusal(policy) {
+            // Where it may not be queued it waits in its connection; queued and taken back, it might take with it what it was
+            // merged into.
+            try await waitForTurn(body, deadline: deadline, or: refusal)
             let sent: SentBody
-            if let body { sent = body } else { sent = try await reader.read(mayStream: true, isForbiddenToKeep: true) }
+            if let body {
+                sent = body
+            } else {
+                sent = try await reader.read(mayStream: true, isForbiddenToKeep: isForbiddenToKeep)
+            }
             return try await sendNow(sent)
         }
-        let isKept = policy.updatePolicy == .queueIfOffline
         let operation = try await accept(body, kind, state: .pending)
-        if !isKept { try await withdrawUnlessFinal(operation, deadline: deadline) }
         try await answer(for: operation, deadline: deadline)
     }
 
-    private func waitForEmptyLane(deadline: Double, or refusal: Problem) async throws {
-        while context.queue.lane(of: key) != .empty {
+    private func waitForTurn(_ body: SentBody?, deadline: Double, or refusal: Problem) async throws {
+        while context.queue.lane(of: key) != .empty || namesTemporaryTarget(body ?? .none) {
             let now = context.clock.now
             guard now < deadline else { throw refusal }
             if let edit = context.queue.localEdit(of: key) {
@@ -70,21 +75,6 @@ extension WriteJob {
                 await context.clock.sleep(until: min(deadline, now + 0.05))
             }
         }
-    }
-
-    /// Where the update policy wants the origin itself: takes the operation back when its turn has not come.
-    private func withdrawUnlessFinal(_ operation: Operation, deadline: Double) async throws {
-        let latest = await context.queue.outcome(of: operation.id, deadline: deadline)
-        if let state = latest?.state, state.isFinal || state.isStopped { return }
-        do {
-            _ = try await context.queue.discard(operation.id, cascade: false)
-        } catch {
-            // Under way to the origin: what becomes of it is told by the receipt.
-            return
-        }
-        throw Problem(
-            .offlineUpdateRejected, "The turn behind queued writes did not come in time; nothing was kept.",
-            fields: ["Retry-After": "1"])
     }
 
     /// Queues, and keeps the request's Sync-Policy with the entry.

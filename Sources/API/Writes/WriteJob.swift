@@ -165,7 +165,7 @@ struct WriteJob: Sendable {
     }
 
     /// Whether target or body speak of a temporary target while something is queued: then the write waits behind it.
-    private func namesTemporaryTarget(_ body: SentBody) -> Bool {
+    func namesTemporaryTarget(_ body: SentBody) -> Bool {
         let counts = context.queue.counts
         guard counts.pending + counts.sending + counts.unknown > 0 else { return false }
         if Self.holdsTemporaryID(request.target.text.utf8) { return true }

@@ -144,6 +144,17 @@ struct OfflineWriteTests {
         #expect(fixture.queue.unfinished().count == 1)
     }
 
+    @Test("behind a lane UPDATE_IF_ONLINE is 503 and leaves what was queued before")
+    func behindLaneOnlineOnly() async throws {
+        _ = try await fixture.send(.put, "/items/1", "{\"v\":1}")
+        let first = fixture.queue.unfinished().first?.id
+        fixture.network.force(offline: false)
+        let reply = try await fixture.send(
+            .put, "/items/1", "{\"v\":2}", fields: ["Prefer": "wait=0"], policy: { $0.updatePolicy = .updateIfOnline })
+        #expect(reply.problem?.code == .offlineUpdateRejected)
+        #expect(fixture.queue.unfinished().map(\.id) == [first].compactMap { $0 })
+    }
+
     @Test("other methods are 409 while the lane is not empty")
     func lanePending() async throws {
         _ = try await fixture.send(.put, "/items/1", "{\"v\":1}")
