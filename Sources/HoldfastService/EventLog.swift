@@ -1,13 +1,11 @@
 import CacheCore
 
-/// Writes events that an operator wants to find in the log: network changes, stopped and finished operations, conflicts.
+/// Writes events that an operator wants to find in the log: operations that change state and conflicts. (Connectivity logs its own.)
 struct EventLog: EventSink {
     let log: any Log
 
     func emit(_ event: Event) {
         switch event {
-        case .network(let from, let to):
-            log.write(.info, "network", [("from", from), ("to", to)])
         case .operation(let operation, let from):
             let level: LogLevel = operation.state == .failed ? .warning : .debug
             log.write(
@@ -18,7 +16,7 @@ struct EventLog: EventSink {
                 ])
         case .conflict(let conflict):
             log.write(.info, "conflict", [("id", conflict.id), ("kind", conflict.kind.rawValue)])
-        case .entry: break
+        case .network, .entry: break
         }
     }
 }

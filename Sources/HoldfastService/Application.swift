@@ -1,0 +1,161 @@
+import API
+import CacheCore
+import EventServer
+import Glibc
+import HTTPModel
+import OriginClient
+import Storage
+import Sync
+import Synchronization
+
+/// The whole service: made in the order of its dependencies, stopped in the reverse one.
+struct Application {
+    private let configuration: Configuration
+    private let log: any Log
+    private let settings: SettingsBox
+    private let store: SQLiteStore
+    private let origin: CurlOrigin
+    private let connectivity: Connectivity
+    private let deliverer: Deliverer
+    private let server: EventServer<Service<ShardedHitView>>
+    private let view: ShardedHitView
+    private let readiness: Readiness
+
+    /// Whether start is over and stop has not begun.
+    private final class Readiness: Sendable {
+        let isReady = Atomic(false)
+    }
+
+    /// Opens the store, loads the queue and listens. Throws a text for the operator.
+    init(_ configuration: Configuration) async throws(ConfigurationError) {
+        self.configuration = configuration
+        let log = StderrLog(threshold: configuration.logLevel)
+        let clock = SystemClock()
+        let settings = SettingsBox(configuration.settings)
+        let view = ShardedHitView(memoryLimit: configuration.memoryLimit)
+        let events = EventLog(log: log)
+        let store: SQLiteStore
+        do {
+            store = try SQLiteStore.open(
+                folder: configuration.data,
+                options: StoreOptions(
+                    maxStoreSize: configuration.maxStoreSize, receiptRetention: configuration.settings.receiptRetention,
+                    maxBodySize: configuration.settings.maxBodySize),
+                clock: clock, log: log, view: view)
+        } catch {
+            throw ConfigurationError("data: \(configuration.data): \(error)")
+        }
+        let origin = CurlOrigin(try Self.originOptions(configuration))
+        let hash = Self.partitionHash(key: store.partitionKey)
+        let connectivity = Connectivity(origin: origin, clock: clock, settings: settings, events: events, log: log)
+        let queue = OperationQueue(store: store, clock: clock, events: events, settings: settings)
+        do { try await queue.load() } catch { throw ConfigurationError("the queue can't be read: \(error)") }
+        let credentials = CredentialKeeper()
+        let sources = CredentialSources(
+            settings: settings, clock: clock, log: log,
+            partitionOf: { fields in
+                Identity.of(
+                    fields: fields, target: Target(unchecked: ""), settings: settings.current, hash: hash
+                ).partition
+            })
+        let deliverer = Deliverer(
+            DeliveryContext(
+                queue: queue, store: store, origin: origin, network: connectivity, credentials: credentials,
+                sources: sources, settings: settings, clock: clock, log: log,
+                makeID: { IDs.record(now: clock.now) }, digest: SHA256.digest(of:)))
+        connectivity.onOnline { deliverer.cameOnline() }
+
+        let context = ServiceContext(
+            store: store, origin: origin, queue: queue, delivery: deliverer, network: connectivity,
+            credentials: credentials, settings: settings, clock: clock, events: events, log: log,
+            digest: SHA256.digest(of:), partitionHash: hash)
+        let readiness = Readiness()
+        let counters = Counters()
+        let flights = Flights()
+        let service = Service(
+            context: context, view: view, writes: WriteService(context: context, flights: flights),
+            management: ManagementService(
+                context: context, counters: counters, invalidateView: { view.invalidateAll() },
+                isReady: { readiness.isReady.load(ordering: .relaxed) }),
+            counters: counters, flights: flights)
+        do {
+            let addresses = configuration.listen + (configuration.manageListen.map { [$0] } ?? [])
+            var listeners: [ListenAddress] = []
+            for address in addresses { listeners.append(try ListenAddress(parsing: address)) }
+            let server = EventServer(
+                listeners: listeners, threads: configuration.threads, limits: Self.limits(configuration),
+                handler: service)
+            try server.start()
+            self.server = server
+        } catch {
+            await store.close()
+            throw ConfigurationError("\(error)")
+        }
+        credentials.onArrival { queue.credentialArrived(for: $0) }
+        deliverer.start()
+        readiness.isReady.store(true, ordering: .relaxed)
+        self.readiness = readiness
+        self.log = log
+        self.settings = settings
+        self.store = store
+        self.origin = origin
+        self.connectivity = connectivity
+        self.deliverer = deliverer
+        self.view = view
+        log.write(
+            .info, "listening",
+            [("addresses", server.boundAddresses.joined(separator: ", ")), ("origin", origin.base)])
+    }
+
+    /// Takes new settings over: policies, credentials, limits of requests. Addresses and folders stay.
+    func reload(_ settings: Settings) {
+        self.settings.replace(settings)
+        view.invalidateAll()
+    }
+
+    func save() async {
+        do { try await store.save() } catch { log.write(.error, "saving failed", [("reason", "\(error)")]) }
+    }
+
+    /// Stops listening, lets running work end, saves.
+    func stop() async {
+        readiness.isReady.store(false, ordering: .relaxed)
+        await server.stop(deadline: 5)
+        await deliverer.stop(deadline: SystemClock().now + 3)
+        connectivity.stop()
+        await store.close()
+        origin.shutdown()
+    }
+
+    private static func originOptions(_ configuration: Configuration) throws(ConfigurationError) -> OriginOptions {
+        do {
+            var options = try OriginOptions(base: configuration.origin)
+            options.caFile = configuration.caFile
+            options.connectTimeout = configuration.connectTimeout ?? options.connectTimeout
+            options.firstByteTimeout = configuration.firstByteTimeout ?? options.firstByteTimeout
+            options.idleTimeout = configuration.idleTimeout ?? options.idleTimeout
+            options.totalTimeout = configuration.totalTimeout
+            return options
+        } catch {
+            throw ConfigurationError("origin: \(error)")
+        }
+    }
+
+    private static func limits(_ configuration: Configuration) -> ServerLimits {
+        var limits = ServerLimits()
+        limits.body = configuration.settings.maxBodySize
+        if let connections = configuration.maxConnections { limits.connections = Int64(connections) }
+        if let headTime = configuration.headTime { limits.headTime = headTime }
+        if let idle = configuration.idleConnectionTime { limits.idleTime = idle }
+        return limits
+    }
+
+    /// The first 128 bits of an HMAC-SHA-256 with the store's key.
+    private static func partitionHash(key: [UInt8]) -> @Sendable ([UInt8]) -> PartitionID {
+        { bytes in
+            let code = HMACSHA256.code(of: bytes, key: key)
+            func word(_ range: Range<Int>) -> UInt64 { code[range].reduce(0) { $0 << 8 | UInt64($1) } }
+            return PartitionID(high: word(0..<8), low: word(8..<16))
+        }
+    }
+}
