@@ -47,7 +47,9 @@ let package = Package(
         .target(name: "API", dependencies: ["CacheCore", "HTTPModel"], swiftSettings: strict),
         .target(
             name: "HoldfastService",
-            dependencies: ["API", "Sync", "EventServer", "Storage", "OriginClient", "CProcess", "CacheCore", "HTTPModel"],
+            dependencies: [
+                "API", "Sync", "EventServer", "Storage", "OriginClient", "CProcess", "CacheCore", "HTTPModel",
+            ],
             swiftSettings: strict),
         .executableTarget(name: "holdfast", dependencies: ["HoldfastService"], swiftSettings: strict),
 

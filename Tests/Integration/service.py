@@ -142,10 +142,6 @@ class Holdfast:
     def operation(self, identifier):
         return self.call("GET", f"/cache/operations/{identifier}").json()
 
-    def operation_of(self, identifier):
-        """An operation of any partition (a full token, or none configured, may see them all)."""
-        return self.call("GET", f"/cache/operations/{identifier}?partition=*").json()
-
     def open_operations(self):
         return [o for o in self.operations() if o["state"] not in FINAL]
 

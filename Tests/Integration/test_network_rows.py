@@ -89,7 +89,7 @@ def test_U03_what_one_identity_queued_is_not_sent_with_anothers_credential(origi
     origin.start()
     origin.put("/items/2", {"n": 2})
     eventually(lambda: holdfast.get("/items/2", authorization="Bearer B").status == 200)
-    assert holdfast.operation_of(identifier)["reason"] == "credential"
+    assert holdfast.operation(identifier)["reason"] == "credential"
     assert not origin.seen("PUT")
     holdfast.get("/items/2", authorization="Bearer A")
     eventually(lambda: origin.seen("PUT"))
@@ -102,7 +102,7 @@ def test_U05_nothing_is_dropped_while_the_origin_refuses_the_credential(origin, 
     origin.order(status=401, times=1000)
     origin.start()
     eventually(lambda: origin.seen("PUT"))
-    assert holdfast.operation_of(identifier)["state"] == "pending"
+    assert holdfast.operation(identifier)["state"] == "pending"
 
 
 def test_no_secret_is_written_to_disk(origin, holdfast):
