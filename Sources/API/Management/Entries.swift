@@ -14,6 +14,9 @@ extension ManagementService {
         }
     }
 
+    private static let states = [
+        "synced", "pending-create", "pending-update", "pending-patch", "pending-delete", "conflict", "failed",
+    ]
     private static let absent = Problem(.notFound, "Nothing is kept for this target in this partition.")
 
     /// What is shown of an entry; 404 where nothing is kept.
@@ -103,6 +106,9 @@ extension ManagementService {
 
     @Sendable private func entries(_ call: ManagementCall) async throws -> ManagementReply {
         let wanted = call.query["state"]
+        if let wanted, !Self.states.contains(wanted) {
+            throw Problem(.badRequest, "state is one of \(Self.states.joined(separator: ", ")).")
+        }
         let page = try await context.store.entries(
             try filter(call), after: call.query["after"], limit: try call.limit())
         let items = page.items.filter { entry in wanted.map { $0 == state(entry.key) } ?? true }

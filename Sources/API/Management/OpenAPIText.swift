@@ -1170,7 +1170,7 @@ enum OpenAPIText {
                   description: The contract.
                   content:
                     application/yaml:
-                      schema: {type: string}
+                      schema: {}
                 '400': {$ref: '#/components/responses/Problem'}
                 '401': {$ref: '#/components/responses/Problem'}
                 '403': {$ref: '#/components/responses/Problem'}
@@ -3104,7 +3104,7 @@ enum OpenAPIText {
               name: target
               in: query
               description: 'The target: empty, or begins with / or ?. No dot segments, spaces, backslashes or //.'
-              schema: {type: string}
+              schema: {type: string, pattern: '^(?!//)(?![^?]*/(\.|%2[eE]){1,2}([/?]|$))(/[^\x00-\x20\x7F#?\\]*)?(\?[^\x00-\x20\x7F#]*)?$'}
               required: true
               example: /items/1
             partition:
@@ -3270,7 +3270,7 @@ enum OpenAPIText {
               type: object
               properties:
                 policies:
-                  type: array
+                  type: [array, 'null']
                   items:
                     type: object
                     properties:
@@ -3307,7 +3307,10 @@ enum OpenAPIText {
                         items: {type: integer, minimum: 100, maximum: 599}
                     required: [path]
                     additionalProperties: false
-                defaultPolicy: {$ref: '#/components/schemas/Policy'}
+                defaultPolicy:
+                  anyOf:
+                  - {$ref: '#/components/schemas/Policy'}
+                  - {type: 'null'}
               additionalProperties: false
             Pin:
               type: object

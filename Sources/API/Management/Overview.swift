@@ -49,7 +49,7 @@ extension ManagementService {
     @Sendable private func setMode(_ call: ManagementCall) async throws -> ManagementReply {
         try call.needsFull()
         let value = try await call.object(["no", "initialized", "manualSaving", "automatic"])
-        guard value.members?.count == 1, value["automatic"]?.isObject ?? false else {
+        guard value.members?.count == 1, value["automatic"]?.members?.isEmpty ?? false else {
             throw Problem(.badRequest, "Only the mode automatic can be set here: {\"automatic\":{}}.")
         }
         return .json(Self.automatic)
@@ -96,7 +96,8 @@ extension ManagementService {
     /// In force at once, until the next reload of the configuration or restart.
     @Sendable private func setPolicies(_ call: ManagementCall) async throws -> ManagementReply {
         try call.needsFull()
-        let table = try PolicyTable(json: try await call.json(), defaultJSON: nil)
+        let table = try PolicyTable(
+            json: try await call.object(["policies", "defaultPolicy"]), defaultJSON: nil)
         context.settings.update { $0.policies = table }
         invalidateView()
         return .json(table.json())

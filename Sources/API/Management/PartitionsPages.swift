@@ -37,7 +37,7 @@ extension ManagementService {
         try call.needsFull()
         guard let from = PartitionID(text: text), from != .none else { throw ManagementCall.notFound("partition") }
         guard call.partition != .none else {
-            throw Problem(.badRequest, "Send the request with the credential that is to take over.")
+            throw Problem(.credentialUnproven, "Send the request with the credential that is to take over.")
         }
         guard from != call.partition else { throw Problem(.badRequest, "This partition is the credential's own.") }
         try await context.queue.adopt(from: from, to: call.partition)
