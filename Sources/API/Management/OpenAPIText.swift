@@ -3256,12 +3256,24 @@ enum OpenAPIText {
                 conflictResolutionPolicy:
                   type: string
                   enum: [CLIENT_WINS, SERVER_WINS, PRESERVE_CONFLICT]
-                noCache: {type: boolean}
-                respectNoStore: {type: boolean}
+                noCache:
+                  description: Also taken as 0, 1 or a word.
+                  anyOf:
+                  - {type: boolean}
+                  - enum: [0, 1, 'true', 'false']
+                respectNoStore:
+                  description: Also taken as 0, 1 or a word.
+                  anyOf:
+                  - {type: boolean}
+                  - enum: [0, 1, 'true', 'false']
                 post:
                   type: string
                   enum: [create, action, never]
-                guard: {type: boolean}
+                guard:
+                  description: Also taken as 0, 1 or a word.
+                  anyOf:
+                  - {type: boolean}
+                  - enum: [0, 1, 'true', 'false']
                 queueOnStatus:
                   type: array
                   items: {type: integer, minimum: 100, maximum: 599}
@@ -3296,12 +3308,24 @@ enum OpenAPIText {
                       conflictResolutionPolicy:
                         type: string
                         enum: [CLIENT_WINS, SERVER_WINS, PRESERVE_CONFLICT]
-                      noCache: {type: boolean}
-                      respectNoStore: {type: boolean}
+                      noCache:
+                        description: Also taken as 0, 1 or a word.
+                        anyOf:
+                        - {type: boolean}
+                        - enum: [0, 1, 'true', 'false']
+                      respectNoStore:
+                        description: Also taken as 0, 1 or a word.
+                        anyOf:
+                        - {type: boolean}
+                        - enum: [0, 1, 'true', 'false']
                       post:
                         type: string
                         enum: [create, action, never]
-                      guard: {type: boolean}
+                      guard:
+                        description: Also taken as 0, 1 or a word.
+                        anyOf:
+                        - {type: boolean}
+                        - enum: [0, 1, 'true', 'false']
                       queueOnStatus:
                         type: array
                         items: {type: integer, minimum: 100, maximum: 599}
