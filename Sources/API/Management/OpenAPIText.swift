@@ -3276,7 +3276,7 @@ enum OpenAPIText {
                   - enum: [0, 1, 'true', 'false']
                 queueOnStatus:
                   type: array
-                  items: {type: integer, minimum: 100, maximum: 599}
+                  items: {type: integer, minimum: 500, maximum: 599}
               additionalProperties: false
             Policies:
               type: object
@@ -3328,7 +3328,7 @@ enum OpenAPIText {
                         - enum: [0, 1, 'true', 'false']
                       queueOnStatus:
                         type: array
-                        items: {type: integer, minimum: 100, maximum: 599}
+                        items: {type: integer, minimum: 500, maximum: 599}
                     required: [path]
                     additionalProperties: false
                 defaultPolicy:
