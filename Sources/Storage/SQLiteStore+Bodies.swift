@@ -56,6 +56,6 @@ extension SQLiteStore {
         let totals = shared.memory.state.withLock { $0.totals }
         return StoreUsage(
             copies: totals.copies, operations: totals.operations, limit: shared.options.maxStoreSize,
-            entries: totals.entries, viewBytes: 0)
+            entries: totals.entries, viewBytes: shared.view?.bytes ?? 0)
     }
 }

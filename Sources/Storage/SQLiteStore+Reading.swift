@@ -7,7 +7,7 @@ extension SQLiteStore {
         _ body: @escaping @Sendable (Connection) throws -> Value
     ) async throws(StoreError) -> Value {
         let outcome: Result<Value, StoreError> = await withCheckedContinuation { continuation in
-            let isAdded = shared.reads.add { connection in
+            let isAdded = shared.reads.add { [shared] connection in
                 guard let connection else {
                     continuation.resume(returning: .failure(.failed(reason: "the database can't be opened")))
                     return
@@ -15,9 +15,9 @@ extension SQLiteStore {
                 do {
                     continuation.resume(returning: .success(try body(connection)))
                 } catch let error as SQLiteError {
-                    continuation.resume(returning: .failure(error.storeError))
+                    continuation.resume(returning: .failure(shared.storeError(error)))
                 } catch {
-                    continuation.resume(returning: .failure(.corrupt(reason: "a record can't be read")))
+                    continuation.resume(returning: .failure(shared.recordError()))
                 }
             }
             if !isAdded { continuation.resume(returning: .failure(.closed)) }

@@ -41,10 +41,12 @@ package final class SQLiteStore: Store {
         lock = try FileHandle(path: folder + "/lock", flags: O_RDWR | O_CREAT)
         guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else { throw StoreOpenError.inUse }
         let bodies = try BodyFolder(path: folder + "/bodies")
-        let shared = StoreShared(options: options, clock: clock, log: log, view: view, bodies: bodies)
+        let database = DatabaseFiles(folder: folder)
+        let path = database.path
+        let shared = StoreShared(
+            options: options, clock: clock, log: log, view: view, bodies: bodies, files: database)
         self.shared = shared
-        let path = folder + "/holdfast.sqlite"
-        let start = try StoreStart.open(path, log: log)
+        let start = try StoreStart.open(database, log: log)
         epoch = start.epoch
         partitionKey = start.partitionKey
         shared.memory.state.withLock { state in

@@ -1,6 +1,3 @@
-import CSQLite
-import Glibc
-
 /// Gets what can be read out of a damaged database into a fresh one.
 enum Salvage {
     /// In the order of what would be missed most.
@@ -8,28 +5,32 @@ enum Salvage {
         "meta", "operations", "conflicts", "aliases", "key_records", "finished", "finished_keys", "entries",
     ]
 
-    /// Keeps the database aside under `.damaged` names and makes a new one at `path`. Rows taken over, by table.
-    static func run(_ path: String) throws -> [(table: String, rows: Int)] {
-        let aside = path + ".damaged"
-        for suffix in ["", "-wal", "-shm"] {
-            _ = unsafe unlink(aside + suffix)
-            _ = unsafe rename(path + suffix, aside + suffix)
-        }
-        let fresh = try SQLiteStore.connect(path)
-        try Schema.migrate(fresh)
-        guard let damaged = try? Connection(path: aside) else { return [] }
+    /// Makes a new database of what can be read, then keeps the damaged one aside and puts the new one in its place. Rows
+    /// taken over, by table. A later format is refused before anything is done.
+    static func run(_ files: DatabaseFiles) throws -> [(table: String, rows: Int)] {
+        files.removeSalvage()
         var counts: [(String, Int)] = []
-        try fresh.execute("BEGIN IMMEDIATE")
-        for table in tables { counts.append((table, copy(table, from: damaged, to: fresh))) }
-        try Recount.run(fresh)
-        try fresh.execute("COMMIT")
+        do {
+            let fresh = try Connection(path: files.salvage)
+            try fresh.execute("PRAGMA synchronous = FULL")
+            try Schema.migrate(fresh)
+            if let damaged = try? Connection(path: files.path) {
+                let version = Int((try? damaged.integer("PRAGMA user_version")) ?? 0)
+                guard version <= Schema.version else { throw StoreOpenError.newerVersion(version) }
+                try fresh.execute("BEGIN IMMEDIATE")
+                for table in tables { counts.append((table, copy(table, from: damaged, to: fresh))) }
+                try Recount.run(fresh)
+                try fresh.execute("COMMIT")
+            }
+        }
+        try files.putSalvageInPlace()
         return counts
     }
 
-    /// Copies rows from the front to the first one that can't be read, then from the back.
+    /// Copies rows from the front to the first one that can't be read, then from the back, by row and by the table's key.
     private static func copy(_ table: String, from damaged: Connection, to fresh: Connection) -> Int {
         var count = 0
-        for order in ["", " ORDER BY 1 DESC"] {
+        for order in ["", " ORDER BY rowid DESC", " ORDER BY 1", " ORDER BY 1 DESC"] {
             guard let rows = try? damaged.statement("SELECT * FROM \(table)\(order)") else { continue }
             var isWhole = false
             while true {

@@ -7,16 +7,38 @@ final class StoreShared: Sendable {
     let log: any Log
     let view: (any HitView)?
     let bodies: BodyFolder
+    let files: DatabaseFiles
     let memory = StoreMemory()
     let jobs = JobQueue<WriteJob>()
     let reads = JobQueue<ReadJob>()
 
-    init(options: StoreOptions, clock: any Clock, log: any Log, view: (any HitView)?, bodies: BodyFolder) {
+    init(
+        options: StoreOptions, clock: any Clock, log: any Log, view: (any HitView)?, bodies: BodyFolder,
+        files: DatabaseFiles
+    ) {
         self.options = options
         self.clock = clock
         self.log = log
         self.view = view
         self.bodies = bodies
+        self.files = files
+    }
+
+    /// The error for who uses the store. One that tells of damage leaves a mark, so that the next start salvages.
+    func storeError(_ error: SQLiteError) -> StoreError {
+        if error.code.isCorrupt { noteDamage(error.message) }
+        return error.storeError
+    }
+
+    /// The same for a record that can't be read.
+    func recordError() -> StoreError {
+        noteDamage("a record")
+        return .corrupt(reason: "a record can't be read")
+    }
+
+    private func noteDamage(_ reason: String) {
+        guard files.mark() else { return }
+        log.write(.error, "the database is damaged; the next start salvages it", [("reason", reason)])
     }
 }
 

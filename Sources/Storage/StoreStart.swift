@@ -10,31 +10,34 @@ struct StoreStart {
 
     /// Opens the database, brings its schema up to date and counts the start. A damaged one is kept aside and what can be read
     /// goes into a fresh one.
-    static func open(_ path: String, log: any Log) throws -> StoreStart {
+    static func open(_ files: DatabaseFiles, log: any Log) throws -> StoreStart {
+        try files.settle()
         do {
-            return try read(path)
+            if !files.isMarked { return try read(files) }
+            log.write(.error, "the database was found damaged; it is kept aside and salvaged", [])
         } catch let error as SQLiteError where error.code.isCorrupt {
             log.write(.error, "the database is damaged; it is kept aside and salvaged", [("reason", error.message)])
         } catch is RecordError {
             log.write(.error, "the database is damaged; it is kept aside and salvaged", [("reason", "a record")])
         }
-        let salvaged = try Salvage.run(path)
+        let salvaged = try Salvage.run(files)
         log.write(
             .warning, "salvaged what could be read of the damaged database",
             salvaged.map { ($0.table, String($0.rows)) })
-        return try read(path)
+        return try read(files)
     }
 
-    private static func read(_ path: String) throws -> StoreStart {
-        let connection = try SQLiteStore.connect(path)
+    private static func read(_ files: DatabaseFiles) throws -> StoreStart {
+        let connection = try SQLiteStore.connect(files.path)
         try Schema.migrate(connection)
-        _ = unsafe chmod(path, 0o600)
+        _ = unsafe chmod(files.path, 0o600)
         var key = try blob("SELECT value FROM meta WHERE name = 'partition_key'", connection)
         if key?.count != 32 {
-            let fresh = randomBytes(32)
-            try connection.run("INSERT OR REPLACE INTO meta VALUES('partition_key', ?)", .blob(fresh))
-            key = fresh
+            let known = files.partitionKey ?? randomBytes(32)
+            try connection.run("INSERT OR REPLACE INTO meta VALUES('partition_key', ?)", .blob(known))
+            key = known
         }
+        try files.keep(partitionKey: key ?? [])
         try connection.execute(
             """
             INSERT INTO meta VALUES('epoch', 1) ON CONFLICT(name) DO UPDATE SET value = value + 1

@@ -133,8 +133,8 @@ final class StoreWriter {
     private func storeError(_ error: any Error) -> StoreError {
         switch error {
         case let error as StoreError: error
-        case let error as SQLiteError: error.storeError
-        case is RecordError: .corrupt(reason: "a record can't be read")
+        case let error as SQLiteError: shared.storeError(error)
+        case is RecordError: shared.recordError()
         default: .failed(reason: "\(error)")
         }
     }

@@ -89,6 +89,9 @@ package protocol HitView: Sendable {
     /// or an operation of its lane, before the commit is answered.
     func invalidate(_ key: EntryKey)
 
+    /// What the hits take in memory, in bytes.
+    var bytes: Int64 { get }
+
     /// Forgets everything (policies changed).
     func invalidateAll()
 }

@@ -114,7 +114,7 @@ package struct StoreUsage: Sendable, Hashable {
     package var operations: Int64
     package var limit: Int64
     package var entries: Int64
-    /// Free for copies and for operations, the disk's own free space considered.
+    /// What the view takes in memory.
     package var viewBytes: Int64
 
     package init(copies: Int64, operations: Int64, limit: Int64, entries: Int64, viewBytes: Int64) {

@@ -1,0 +1,91 @@
+import Glibc
+
+/// The files around a store's database. Callable from any thread.
+struct DatabaseFiles: Sendable {
+    private let folder: String
+
+    init(folder: String) { self.folder = folder }
+
+    /// The database.
+    var path: String { folder + "/holdfast.sqlite" }
+    /// The new database while it is filled from a damaged one.
+    var salvage: String { path + ".salvage" }
+    /// Lies there from when damage is found until it has been salvaged.
+    private var marker: String { path + ".suspect" }
+    private var keyPath: String { folder + "/partition.key" }
+
+    // MARK: Damage
+
+    /// Whether damage was found in the database that is there.
+    var isMarked: Bool { Self.exists(marker) && Self.exists(path) }
+
+    /// Notes that the database is damaged; false where that was noted before, or can't be.
+    func mark() -> Bool {
+        guard let file = try? FileHandle(path: marker, flags: O_WRONLY | O_CREAT | O_EXCL) else { return false }
+        try? file.synchronize()
+        try? Folder.synchronize(folder)
+        return true
+    }
+
+    func removeSalvage() {
+        for suffix in ["", "-wal", "-shm", "-journal"] { _ = unsafe unlink(salvage + suffix) }
+    }
+
+    /// Finishes a salvage that ended between its two renames: then there is no database, but a whole new one.
+    func settle() throws(FileError) {
+        guard !Self.exists(path), Self.exists(salvage) else { return }
+        try finishSalvage()
+    }
+
+    /// Keeps the damaged database aside under the next free number and puts the new one in its place. No earlier one is
+    /// overwritten.
+    func putSalvageInPlace() throws(FileError) {
+        // The database before its log: as long as it is there, a start begins anew and needs both.
+        guard unsafe rename(path, aside(freeNumber)) == 0 else { throw FileError("rename") }
+        try Folder.synchronize(folder)
+        try finishSalvage()
+    }
+
+    private func finishSalvage() throws(FileError) {
+        // The log of the old database would be taken for the new one's.
+        for suffix in ["-wal", "-shm"] where Self.exists(path + suffix) {
+            guard unsafe rename(path + suffix, aside(freeNumber - 1) + suffix) == 0 else { throw FileError("rename") }
+        }
+        try Folder.synchronize(folder)
+        guard unsafe rename(salvage, path) == 0 else { throw FileError("rename") }
+        try Folder.synchronize(folder)
+        _ = unsafe unlink(marker)
+    }
+
+    private var freeNumber: Int {
+        var number = 1
+        while Self.exists(aside(number)) { number += 1 }
+        return number
+    }
+
+    private func aside(_ number: Int) -> String { "\(path).damaged.\(number)" }
+
+    // MARK: The partition key
+
+    /// The key as kept beside the database; nil where it is not there or not whole.
+    var partitionKey: [UInt8]? {
+        guard let file = try? FileHandle(path: keyPath, flags: O_RDONLY),
+            let bytes = try? file.read(at: 0, count: 33), bytes.count == 32
+        else { return nil }
+        return bytes
+    }
+
+    /// Keeps the key beside the database too: with the page that holds it all identities' entries would be lost.
+    func keep(partitionKey key: [UInt8]) throws(FileError) {
+        guard partitionKey != key else { return }
+        let temporary = keyPath + ".new"
+        _ = unsafe unlink(temporary)
+        let file = try FileHandle(path: temporary, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o400)
+        try file.write(key)
+        try file.synchronize()
+        guard unsafe rename(temporary, keyPath) == 0 else { throw FileError("rename") }
+        try Folder.synchronize(folder)
+    }
+
+    private static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
+}

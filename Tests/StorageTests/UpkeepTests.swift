@@ -1,0 +1,131 @@
+import CacheCore
+import HTTPModel
+import TestSupport
+import Testing
+
+@testable import Storage
+
+@Suite struct `Store upkeep` {
+    private let folder = TemporaryFolder()
+
+    private func key(_ name: String) -> EntryKey {
+        EntryKey(partition: .none, target: Target(unchecked: name))
+    }
+
+    @Test func `Temporary files and bodies that no row refers to are removed at start`() async throws {
+        let store = try folder.open()
+        let kept = try await store.makeContent([UInt8](repeating: 1, count: 50_000), for: .copy)
+        let orphan = try await store.makeContent([UInt8](repeating: 2, count: 50_000), for: .copy)
+        try await store.commit([.putCopy(key("/a"), sampleCopy(kept))], durable: true)
+        await store.close()
+        folder.put([1, 2, 3], "bodies/tmp/77")
+        func name(_ content: Content) -> String {
+            "bodies/\(content.digest.hex.prefix(2))/\(content.digest.hex)"
+        }
+        #expect(folder.has(name(orphan)))
+        let again = try folder.open()
+        while folder.has(name(orphan)) { await Task.yield() }
+        #expect(!folder.has("bodies/tmp/77"))
+        #expect(try await again.bytes(of: kept, limit: 1 << 20).count == 50_000)
+        await again.close()
+    }
+
+    @Test func `What is older than the retention goes, unfinished operations and open conflicts stay`() async throws {
+        let clock = ManualClock()
+        let store = try SQLiteStore.open(folder: folder.path, clock: clock, log: SilentLog())
+        var finished = sampleOperation(1, nil)
+        finished.state = .delivered
+        finished.finishedAt = clock.now
+        let content = try await store.makeContent([1], for: .operation)
+        let open = sampleConflict(content)
+        var closed = open
+        closed.id = "c2"
+        closed.closedAt = clock.now
+        let record = KeyRecord(
+            partition: .none, key: "k", fingerprint: Digest(bytes: [1]), method: .post, target: Target(unchecked: "/a"),
+            answer: nil, base: .unknown, at: clock.now)
+        let waiting = sampleOperation(2, nil)
+        try await store.commit(
+            [
+                .putOperation(finished), .putOperation(waiting), .putConflict(open), .putConflict(closed),
+                .putKeyRecord(record),
+            ], durable: true)
+        func removeOld() async throws {
+            try await store.write(.other { transaction in while try transaction.removeOld() {} }, durable: false)
+        }
+        clock.advance(by: 7 * 86_400 - 1)
+        try await removeOld()
+        #expect(try await store.operation(finished.id) != nil)
+        #expect(try await store.keyRecord(partition: .none, key: "k") != nil)
+        clock.advance(by: 2)
+        try await removeOld()
+        #expect(try await store.operation(finished.id) == nil)
+        #expect(try await store.operation(partition: .none, key: finished.idempotencyKey) == nil)
+        #expect(try await store.keyRecord(partition: .none, key: "k") == nil)
+        #expect(try await store.conflict("c2") == nil)
+        #expect(try await store.conflict("c1") != nil)
+        #expect(try await store.operation(waiting.id) != nil)
+        await store.close()
+    }
+
+    @Test func `Pinned entries and those with unfinished operations are never evicted`() async throws {
+        let store = try folder.open(StoreOptions(maxStoreSize: 100_000))
+        func put(_ name: String) async throws {
+            let content = try await store.makeContent(
+                [UInt8](repeating: UInt8(name.utf8.count), count: 8_000), for: .copy)
+            try await store.commit([.putCopy(key(name), sampleCopy(content))], durable: true)
+        }
+        try await put("/pinned")
+        try await store.commit([.setPin(key("/pinned"), .normal)], durable: true)
+        let operation = sampleOperation(1, nil)
+        try await store.commit([.putOperation(operation)], durable: true)
+        try await put(operation.lane.target.text)
+        try await put("/old")
+        for number in 0..<40 { try await put("/\(number)") }
+        #expect(try await store.entry(key("/pinned"))?.copies.count == 1)
+        #expect(try await store.entry(operation.lane)?.copies.count == 1)
+        #expect(try await store.entry(key("/old")) == nil)
+        await store.close()
+    }
+
+    @Test func `Every commit that touches an entry or its lane invalidates the view first`() async throws {
+        let view = ShardedHitView(memoryLimit: 1 << 20)
+        let store = try SQLiteStore.open(folder: folder.path, clock: ManualClock(), log: SilentLog(), view: view)
+        let content = try await store.makeContent([1], for: .copy)
+        let operation = sampleOperation(1, nil)
+        let target = operation.lane.target.text
+        let changes: [StoreChange] = [
+            .putCopy(operation.lane, sampleCopy(content)), .expire(operation.lane),
+            .expirePath(.none, path: target), .setPolicy(operation.lane, PolicyLayer()), .setPin(operation.lane, .high),
+            .putOperation(operation), .removeEntry(operation.lane),
+        ]
+        for change in changes {
+            view.offer(sampleHit("x"), target)
+            #expect(await store.usage().viewBytes > 0)
+            try await store.commit([change], durable: false)
+            #expect(view.body(target) == nil)
+            #expect(await store.usage().viewBytes == 0)
+        }
+        await store.close()
+    }
+}
+
+@Suite struct `Hashes` {
+    @Test(arguments: [
+        ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+        ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+    ])
+    func `SHA-256 has the digests of FIPS 180`(text: String, digest: String) {
+        #expect(SHA256.digest(of: Array(text.utf8)).hex == digest)
+        var pieces = SHA256()
+        for byte in text.utf8 { pieces.update([byte]) }
+        #expect(pieces.finish().hex == digest)
+    }
+
+    @Test func `HMAC-SHA-256 has the codes of RFC 4231`() {
+        let one = HMACSHA256.code(of: Array("Hi There".utf8), key: [UInt8](repeating: 0x0B, count: 20))
+        #expect(Digest(bytes: one).hex == "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7")
+        let two = HMACSHA256.code(of: Array("what do ya want for nothing?".utf8), key: Array("Jefe".utf8))
+        #expect(Digest(bytes: two).hex == "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")
+    }
+}

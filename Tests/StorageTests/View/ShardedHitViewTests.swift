@@ -1,0 +1,228 @@
+import CacheCore
+import Storage
+import Synchronization
+import Testing
+
+@Suite struct `Hit view` {
+    private let view = ShardedHitView(memoryLimit: 64 << 20)
+
+    @Test func `A hit is lent part by part as it was published`() {
+        var hit = sampleHit("body")
+        hit.selecting = [(Array("accept".utf8), Array("a/b".utf8)), (Array("x".utf8), [])]
+        view.offer(hit, "/a")
+        var seen: [String] = []
+        let isLent = view.look("/a") { parts in
+            let all = [
+                parts.head, parts.notModifiedHead, parts.body, parts.etag, parts.cacheStatus, parts.selecting,
+            ]
+            seen = all.map { String(decoding: $0, as: UTF8.self) }
+            return parts.bornAt == 1.5 && parts.freshUntil == 9
+        }
+        #expect(isLent)
+        #expect(seen == ["HEAD\r\n", "304\r\n", "body", "\"t\"", "Holdfast; hit; ttl=", "accept\0a/b\0x\0\0"])
+    }
+
+    @Test func `What the borrower returns is what the view returns`() {
+        view.offer(sampleHit("a"), "/a")
+        #expect(!view.look("/a") { _ in false })
+        #expect(!view.look("/b") { _ in true })
+    }
+
+    @Test(arguments: ["", "/", "/a", "/aa", "/a?b", "/12345678", "/1234567", "/\u{65}\u{301}", "/\u{e9}"])
+    func `Targets are told apart by their bytes`(target: String) {
+        let all = ["", "/", "/a", "/aa", "/a?b", "/12345678", "/1234567", "/\u{65}\u{301}", "/\u{e9}"]
+        view.offer(sampleHit(target), target)
+        for other in all { #expect(view.body(other) == (other.utf8.elementsEqual(target.utf8) ? target : nil)) }
+    }
+
+    @Test func `Another partition or route never answers`() {
+        let one = PartitionID(high: 1, low: 2)
+        view.offer(sampleHit("one"), "/a", partition: one)
+        view.offer(sampleHit("file"), "/b", route: .files)
+        #expect(view.body("/a", partition: one) == "one")
+        #expect(view.body("/a") == nil)
+        #expect(view.body("/a", partition: PartitionID(high: 1, low: 3)) == nil)
+        #expect(view.body("/a", partition: PartitionID(high: 2, low: 1)) == nil)
+        #expect(view.body("/b") == nil)
+        #expect(view.body("/b", route: .files) == "file")
+    }
+
+    @Test func `A later hit takes the place of the former`() {
+        view.offer(sampleHit("first"), "/a")
+        let bytes = view.bytes
+        view.offer(sampleHit("later"), "/a")
+        #expect(view.body("/a") == "later")
+        #expect(view.bytes == bytes)
+    }
+
+    @Test func `Invalidation forgets both routes of the target and nothing else`() {
+        for route in [Route.resources, .files] {
+            view.offer(sampleHit("a"), "/a", route: route)
+            view.offer(sampleHit("b"), "/b", route: route)
+        }
+        view.invalidate(entryKey("/a"))
+        #expect(view.body("/a") == nil)
+        #expect(view.body("/a", route: .files) == nil)
+        #expect(view.body("/b") == "b")
+        #expect(view.body("/b", route: .files) == "b")
+    }
+
+    @Test func `A hit read before an invalidation is not published after it`() {
+        let ticket = view.ticket(entryKey("/a"))
+        view.invalidate(entryKey("/a"))
+        view.publish(sampleHit("old"), for: entryKey("/a"), route: .resources, ticket: ticket)
+        #expect(view.body("/a") == nil)
+        view.offer(sampleHit("new"), "/a")
+        #expect(view.body("/a") == "new")
+    }
+
+    @Test func `Forgetting everything voids tickets too`() {
+        for number in 0..<100 { view.offer(sampleHit("x"), "/\(number)") }
+        let ticket = view.ticket(entryKey("/a"))
+        view.invalidateAll()
+        view.publish(sampleHit("old"), for: entryKey("/a"), route: .resources, ticket: ticket)
+        #expect(view.bytes == 0)
+        #expect(view.body("/7") == nil)
+    }
+
+    @Test func `Bytes stay within the limit and are all given back`() {
+        let view = ShardedHitView(memoryLimit: 1 << 20)
+        for number in 0..<5_000 {
+            view.offer(sampleHit(String(repeating: "x", count: number % 1_500)), "/\(number)")
+            if number % 500 == 0 { #expect(view.bytes <= 1 << 20) }
+        }
+        #expect(view.bytes > 1 << 19)
+        for number in 0..<5_000 { view.invalidate(entryKey("/\(number)")) }
+        #expect(view.bytes == 0)
+    }
+
+    @Test func `What is looked up stays, what is not looked up goes`() {
+        let view = ShardedHitView(memoryLimit: 1 << 20)
+        let filler = String(repeating: "x", count: 1_000)
+        view.offer(sampleHit("wanted"), "/wanted")
+        for number in 0..<5_000 {
+            view.offer(sampleHit(filler), "/\(number)")
+            #expect(view.body("/wanted") == "wanted")
+        }
+        #expect((0..<1_000).allSatisfy { view.body("/\($0)") == nil })
+    }
+
+    @Test func `A hit too large for the view is not kept and its former is gone`() {
+        let view = ShardedHitView(memoryLimit: 1 << 20)
+        view.offer(sampleHit("small"), "/a")
+        view.offer(sampleHit(String(repeating: "x", count: 1 << 20)), "/a")
+        #expect(view.body("/a") == nil)
+        #expect(view.bytes == 0)
+        let none = ShardedHitView(memoryLimit: 0)
+        none.offer(sampleHit("a"), "/a")
+        #expect(none.body("/a") == nil)
+    }
+
+    @Test func `It holds what a dictionary holds through many changes`() {
+        let view = ShardedHitView(memoryLimit: 1 << 30)
+        var model: [String: String] = [:]
+        var numbers = SystemRandomNumberGenerator()
+        for step in 0..<40_000 {
+            let target = "/\(UInt64.random(in: 0..<3_000, using: &numbers))"
+            if step % 3 == 0 {
+                view.invalidate(entryKey(target))
+                model[target] = nil
+            } else {
+                view.offer(sampleHit("\(step)"), target)
+                model[target] = "\(step)"
+            }
+        }
+        #expect((0..<3_000).allSatisfy { view.body("/\($0)") == model["/\($0)"] })
+    }
+
+    @Test func `Threads look up, publish and invalidate at once, and never see another's or a torn hit`() async {
+        let view = ShardedHitView(memoryLimit: 1 << 20)
+        let wrong = Tally()
+        await withTaskGroup(of: Void.self) { group in
+            for worker in 0..<8 {
+                group.addTask {
+                    for step in 0..<4_000 {
+                        let target = "/\((step &* 7 &+ worker) % 97)"
+                        switch step % 4 {
+                        case 0: view.offer(sampleHit(String(repeating: target, count: 40)), target)
+                        case 1 where step % 64 == 1: view.invalidate(entryKey(target))
+                        case 2 where step % 1_024 == 2: view.invalidateAll()
+                        default:
+                            if let body = view.body(target), body != String(repeating: target, count: 40) {
+                                wrong.add(1)
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        #expect(wrong.value == 0)
+    }
+
+    @Test func `No stale hit is seen after its invalidation has returned`() async {
+        let view = ShardedHitView(memoryLimit: 1 << 20)
+        // The truth, changed before the view is told; publishers read it between ticket and publish.
+        let truth = Tally()
+        let stale = Tally()
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    for _ in 0..<3_000 {
+                        let ticket = view.ticket(entryKey("/a"))
+                        let read = truth.value
+                        view.publish(sampleHit("\(read)"), for: entryKey("/a"), route: .resources, ticket: ticket)
+                    }
+                }
+            }
+            group.addTask {
+                for number in 1...3_000 {
+                    truth.add(1)
+                    view.invalidate(entryKey("/a"))
+                    if let body = view.body("/a"), body != "\(number)" { stale.add(1) }
+                }
+            }
+        }
+        #expect(stale.value == 0)
+    }
+}
+
+/// A number that threads share.
+final class Tally: Sendable {
+    private let number = Mutex(0)
+    var value: Int { number.withLock { $0 } }
+    func add(_ count: Int) { number.withLock { $0 += count } }
+}
+
+func sampleHit(_ body: String) -> PreparedHit {
+    PreparedHit(
+        head: Array("HEAD\r\n".utf8), notModifiedHead: Array("304\r\n".utf8), body: Array(body.utf8),
+        etag: Array("\"t\"".utf8), bornAt: 1.5, freshUntil: 9, cacheStatus: Array("Holdfast; hit; ttl=".utf8))
+}
+
+func entryKey(_ target: String, partition: PartitionID = .none) -> EntryKey {
+    EntryKey(partition: partition, target: Target(unchecked: target))
+}
+
+extension ShardedHitView {
+    func offer(_ hit: PreparedHit, _ target: String, route: Route = .resources, partition: PartitionID = .none) {
+        let key = entryKey(target, partition: partition)
+        publish(hit, for: key, route: route, ticket: ticket(key))
+    }
+
+    func look(
+        _ target: String, route: Route = .resources, partition: PartitionID = .none, _ body: (HitParts) -> Bool
+    ) -> Bool {
+        Array(target.utf8).withUnsafeBytes {
+            withHit(HitKey(partition: partition, route: route, target: $0), body)
+        }
+    }
+
+    func body(_ target: String, route: Route = .resources, partition: PartitionID = .none) -> String? {
+        var found: String?
+        _ = look(target, route: route, partition: partition) { parts in
+            found = String(decoding: parts.body, as: UTF8.self)
+            return true
+        }
+        return found
+    }
+}
