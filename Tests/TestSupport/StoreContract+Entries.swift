@@ -1,0 +1,92 @@
+import CacheCore
+import HTTPModel
+
+/// Entries: copies, expiry, policies, pins, lists.
+extension StoreContract {
+    static let entryRules = [
+        StoreRule("An entry that was never stored is nil") { store in
+            try require(try await store.entry(key("/a")) == nil, "there is an entry")
+        },
+        StoreRule("A copy is read back as it was put, with lastSync from its responseTime") { store in
+            let copy = try await copy("a", in: store, at: 7)
+            try await store.commit([.putCopy(key("/a"), copy)], durable: false)
+            let entry = try await store.entry(key("/a"))
+            try require(entry?.copies == [copy] && entry?.lastSync == 7, "\(String(describing: entry))")
+            try require(try await store.entry(key("/a", someone)) == nil, "another partition sees it")
+        },
+        StoreRule("A copy takes the place of the one with equal selecting fields; others stay behind it") { store in
+            let fields = ["a", "b"].map { [HTTPField("accept", $0)] }
+            let first = try await copy("1", in: store, selecting: fields[0])
+            let second = try await copy("2", in: store, selecting: fields[1])
+            let third = try await copy("3", in: store, selecting: fields[0])
+            for copy in [first, second, third] { try await store.commit([.putCopy(key("/a"), copy)], durable: true) }
+            let copies = try await store.entry(key("/a"))?.copies
+            try require(copies == [third, second], "\(String(describing: copies))")
+        },
+        StoreRule("Expiring marks every copy and removes none") { store in
+            for value in ["a", "b"] {
+                let copy = try await copy(value, in: store, selecting: [HTTPField("accept", value)])
+                try await store.commit([.putCopy(key("/a"), copy)], durable: true)
+            }
+            try await store.commit([.expire(key("/a")), .expire(key("/none"))], durable: true)
+            let copies = try await store.entry(key("/a"))?.copies ?? []
+            try require(copies.count == 2 && copies.allSatisfy(\.isExpired), "\(copies)")
+            try require(try await store.entry(key("/none")) == nil, "expiring made an entry")
+        },
+        StoreRule("Expiring a path marks it with every query, in its partition alone") { store in
+            let paths = ["/a", "/a?", "/a?x=1", "/a/b", "/a@", "/ab", "/a>"]
+            for path in paths {
+                try await store.commit([.putCopy(key(path), try await copy(path, in: store))], durable: false)
+            }
+            let others = try await copy("o", in: store)
+            try await store.commit([.putCopy(key("/a", someone), others)], durable: false)
+            try await store.commit([.expirePath(.none, path: "/a")], durable: true)
+            var expired: [String] = []
+            for path in paths where try await isExpired(key(path), in: store) { expired.append(path) }
+            try require(expired == ["/a", "/a?", "/a?x=1"], "\(expired)")
+            try require(try await !isExpired(key("/a", someone), in: store), "another partition's is expired")
+        },
+        StoreRule("Removing an entry takes all of it") { store in
+            try await store.commit(
+                [
+                    .putCopy(key("/a"), try await copy("a", in: store)), .setPin(key("/a"), .high),
+                    .removeEntry(key("/a")), .removeEntry(key("/none")),
+                ], durable: true)
+            try require(try await store.entry(key("/a")) == nil, "it is still there")
+            try require(await store.usage().entries == 0, "it is still counted")
+        },
+        StoreRule("Policy and pin are kept with and without copies") { store in
+            try await store.commit(
+                [.setPin(key("/a"), .normal), .setPolicy(key("/b"), PolicyLayer())], durable: true)
+            try require(try await store.entry(key("/a"))?.pin == .normal, "no pin")
+            try require(try await store.entry(key("/a"))?.copies.isEmpty == true, "a copy")
+            try await store.commit([.putCopy(key("/a"), try await copy("a", in: store))], durable: true)
+            try require(try await store.entry(key("/a"))?.pin == .normal, "the copy took the pin")
+            try await store.commit([.setPin(key("/a"), nil)], durable: true)
+            let entry = try await store.entry(key("/a"))
+            try require(entry?.pin == nil && entry?.copies.count == 1, "\(String(describing: entry))")
+        },
+        StoreRule("Lists of entries come in pages, by partition and target, filtered") { store in
+            let keys = [key("/a"), key("/b"), key("/b/c"), key("/d"), key("/a", someone), key("/b", someone)]
+            for key in keys.reversed() { try await store.commit([.setPin(key, .normal)], durable: false) }
+            var seen: [EntryKey] = []
+            var after: String?
+            repeat {
+                let page = try await store.entries(EntryFilter(), after: after, limit: 2)
+                try require(page.items.count <= 2, "a page of \(page.items.count)")
+                seen += page.items.map(\.key)
+                after = page.next
+            } while after != nil && seen.count < 20
+            try require(seen == keys, "\(seen)")
+            let some = try await store.entries(EntryFilter(partitions: [.none], prefix: "/b"), after: nil, limit: 9)
+            try require(some.items.map(\.key) == [key("/b"), key("/b/c")] && some.next == nil, "\(some.items)")
+            let partitions = try await store.partitions()
+            try require(partitions.map(\.id) == [.none, someone], "\(partitions)")
+            try require(partitions.map(\.entries) == [4, 2], "\(partitions)")
+        },
+    ]
+
+    private static func isExpired(_ key: EntryKey, in store: any Store) async throws -> Bool {
+        try await store.entry(key)?.copies.first?.isExpired == true
+    }
+}
