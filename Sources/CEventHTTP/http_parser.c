@@ -31,20 +31,22 @@ static long refuse(int status, const char *why, const char **reason) {
     return -status;
 }
 
-/* The end of the line at `p` (index of CR), or the refusal. *incomplete is set where the line has no end yet. */
+/*
+ * The end of the line at `p` (index of CR), or the refusal. *incomplete is set where the line has no end yet. What is too long
+ * is so before its end is seen, whatever the end: the verdict must not depend on how the bytes were cut.
+ */
 static long line_end(const uint8_t *p, size_t from, size_t length, size_t limit, int status, int *incomplete,
                      const char **reason) {
     const uint8_t *feed = memchr(p + from, '\n', length - from);
+    size_t end = feed ? (size_t)(feed - p) : length;
+    int returns = end > from && p[end - 1] == '\r';
+    if (end - from - (size_t)returns > limit)
+        return refuse(status, status == 414 ? "the request line is too long" : "a field line is too long", reason);
     if (!feed) {
-        if (length - from > limit)
-            return refuse(status, status == 414 ? "the request line is too long" : "a field line is too long", reason);
         *incomplete = 1;
         return 0;
     }
-    size_t end = (size_t)(feed - p);
-    if (end == from || p[end - 1] != '\r') return refuse(400, "a line ends without CR", reason);
-    if (end - 1 - from > limit)
-        return refuse(status, status == 414 ? "the request line is too long" : "a field line is too long", reason);
+    if (!returns) return refuse(400, "a line ends without CR", reason);
     return (long)(end - 1);
 }
 
@@ -62,7 +64,8 @@ static void read_connection(const uint8_t *value, size_t length, int *close, int
     }
 }
 
-long hl_parse_head(const uint8_t *p, size_t length, const hl_limits *limits, hl_request *out, const char **reason) {
+/* The head in at most `limits->head` bytes; 0 where it has no end in them. */
+static long parse(const uint8_t *p, size_t length, const hl_limits *limits, hl_request *out, const char **reason) {
     size_t at = 0;
     int incomplete = 0;
     /* An empty line before the request line is passed over (RFC 9112 2.2), once. */
@@ -100,7 +103,6 @@ long hl_parse_head(const uint8_t *p, size_t length, const hl_limits *limits, hl_
     int hosts = 0, close = 0, keep = 0, lengths = 0, codings = 0;
     at = (size_t)end + 2;
     for (;;) {
-        if (at > limits->head) return refuse(431, "the head is too large", reason);
         if (at >= length) return 0;
         incomplete = 0;
         if (p[at] == '\r') {
@@ -110,7 +112,7 @@ long hl_parse_head(const uint8_t *p, size_t length, const hl_limits *limits, hl_
         }
         end = line_end(p, at, length, limits->head, 431, &incomplete, reason);
         if (end < 0) return end;
-        if (incomplete) return length > limits->head ? refuse(431, "the head is too large", reason) : 0;
+        if (incomplete) return 0;
         if (p[at] == ' ' || p[at] == '\t') return refuse(400, "a field line is folded", reason);
         size_t name = at;
         while (at < (size_t)end && is_token(p[at])) at++;
@@ -173,7 +175,6 @@ long hl_parse_head(const uint8_t *p, size_t length, const hl_limits *limits, hl_
         }
         at = (size_t)end + 2;
     }
-    if (at + 2 > limits->head) return refuse(431, "the head is too large", reason);
     if (lengths && codings) return refuse(400, "Transfer-Encoding and Content-Length come together", reason);
     if (codings && out->minor_version == 0) return refuse(400, "Transfer-Encoding needs HTTP/1.1", reason);
     if (hosts > 1 || (hosts == 0 && out->minor_version == 1)) return refuse(400, "Host must be there once", reason);
@@ -184,7 +185,13 @@ long hl_parse_head(const uint8_t *p, size_t length, const hl_limits *limits, hl_
     return (long)(at + 2);
 }
 
-enum { SIZE, EXTENSION, SIZE_LF, DATA, DATA_CR, DATA_LF, TRAILER_START, TRAILER, TRAILER_LF, LAST_LF };
+long hl_parse_head(const uint8_t *p, size_t length, const hl_limits *limits, hl_request *out, const char **reason) {
+    int full = length >= limits->head;
+    long head = parse(p, full ? limits->head : length, limits, out, reason);
+    return head == 0 && full ? refuse(431, "the head is too large", reason) : head;
+}
+
+enum { SIZE, SIZE_SPACE, EXTENSION, SIZE_LF, DATA, DATA_CR, DATA_LF, TRAILER_START, TRAILER_NAME, TRAILER, TRAILER_LF, LAST_LF };
 enum { CHUNK_SECTION_LIMIT = 16384 };
 
 static int hex(uint8_t c) {
@@ -210,7 +217,7 @@ long hl_chunks_decode(hl_chunks *s, const uint8_t *p, size_t length, const uint8
             } else if (s->count == 0) {
                 return -1;
             } else if (c == ';' || c == ' ' || c == '\t') {
-                s->state = EXTENSION;
+                s->state = c == ';' ? EXTENSION : SIZE_SPACE;
                 s->count = 0;
             } else if (c == '\r') {
                 s->state = SIZE_LF;
@@ -220,6 +227,11 @@ long hl_chunks_decode(hl_chunks *s, const uint8_t *p, size_t length, const uint8
             i++;
             break;
         }
+        case SIZE_SPACE: /* only an extension may follow (RFC 9112 7.1.1) */
+            if (c == ';') s->state = EXTENSION;
+            else if ((c != ' ' && c != '\t') || ++s->count > CHUNK_SECTION_LIMIT) return -1;
+            i++;
+            break;
         case EXTENSION:
             if (c == '\r') s->state = SIZE_LF;
             else if ((c < 0x20 && c != '\t') || c == 0x7f || ++s->count > CHUNK_SECTION_LIMIT) return -1;
@@ -258,7 +270,12 @@ long hl_chunks_decode(hl_chunks *s, const uint8_t *p, size_t length, const uint8
                 break;
             }
             if (!is_token(c)) return -1;
-            s->state = TRAILER;
+            s->state = TRAILER_NAME;
+            break;
+        case TRAILER_NAME:
+            if (c == ':') s->state = TRAILER;
+            else if (!is_token(c) || ++s->count > CHUNK_SECTION_LIMIT) return -1;
+            i++;
             break;
         case TRAILER:
             if (c == '\r') s->state = TRAILER_LF;

@@ -20,6 +20,8 @@
 #include <unistd.h>
 
 enum { READ_SIZE = 65536, OUTPUT_SIZE = 131072, LOW_WATER = 65536, DRAIN_LIMIT = 65536, SWEEP_MILLISECONDS = 250 };
+/* Few, so that the loops that share a listener share its connections. */
+enum { ACCEPTS_A_WAKE = 4, LINGER_SECONDS = 2 };
 
 typedef struct buffer {
     uint8_t *bytes;
@@ -42,7 +44,6 @@ struct hl_loop {
     void *context;
     hl_limits limits;
     int64_t *connections; /* of all loops together */
-    int64_t exchanges;
     struct listener *listeners;
     hl_connection *first;
     double now;
@@ -62,6 +63,7 @@ struct hl_connection {
     int listener;
     uint8_t phase;
     uint8_t body_wanted, body_done, expects, chunked, notify, reading, closed_by_peer, keep_after_discard;
+    uint8_t begun; /* bytes of the exchange's answer have been written */
     int64_t body_left; /* of a Content-Length body */
     int64_t body_seen; /* of a chunked one */
     hl_chunks chunks;
@@ -118,12 +120,13 @@ static void want_read(hl_connection *c, int on) {
     else event_del(c->read_event);
 }
 
+/* An answer that is cut ends with a reset, never with a FIN that would make a part look like the whole. */
 static void destroy(hl_connection *c, int reset) {
     hl_loop *loop = c->loop;
+    if (waiting(&c->output) || (c->exchange && c->begun)) reset = 1;
     if (c->exchange) {
         void *exchange = c->exchange;
         c->exchange = NULL;
-        loop->exchanges--;
         loop->callbacks.closed(exchange);
     }
     event_free(c->read_event);
@@ -176,15 +179,20 @@ static int flush_loop_output(hl_connection *c) {
     buffer *output = &c->loop->output;
     int broken = waiting(output) ? put(c, output->bytes + output->start, waiting(output)) : 0;
     output->start = output->end = 0;
+    if (output->capacity > 4 * OUTPUT_SIZE) release(output);
     return broken;
 }
 
-/* Closes once everything is sent. The write side is shut first, so that the peer reads the answer before any reset. */
+/*
+ * Closes once everything is sent; until then only the write deadline rules. The write side is shut first, so that the peer reads
+ * the answer before any reset.
+ */
 static void close_after_output(hl_connection *c) {
     c->phase = CLOSING;
-    c->deadline = c->loop->now + 2;
+    c->deadline = 0;
     release(&c->input);
     if (waiting(&c->output) == 0) {
+        c->deadline = c->loop->now + LINGER_SECONDS;
         shutdown(c->descriptor, SHUT_WR);
         if (c->closed_by_peer) {
             destroy(c, 0);
@@ -200,6 +208,13 @@ static void refuse(hl_connection *c, int status, const char *reason) {
     c->loop->callbacks.refuse(c->loop->context, status, reason);
     if (flush_loop_output(c) < 0) destroy(c, 0);
     else close_after_output(c);
+}
+
+/* The deadline between and within heads. None runs while an answer moves: that time is the client's, up to the write deadline. */
+static void await_head(hl_connection *c) {
+    hl_loop *loop = c->loop;
+    if (waiting(&c->output)) c->deadline = 0;
+    else c->deadline = loop->now + (waiting(&c->input) ? loop->limits.head_seconds : loop->limits.idle_seconds);
 }
 
 /* Gives body pieces from the kept input for as long as one is wanted. The connection may be gone afterwards: -1. */
@@ -268,14 +283,7 @@ static void use_heads(hl_connection *c, const uint8_t *bytes, size_t length) {
     while (at < length) {
         const char *reason = NULL;
         long head = hl_parse_head(bytes + at, length - at, &loop->limits, &request, &reason);
-        if (head == 0) {
-            if (length - at >= loop->limits.head) {
-                head = -431;
-                reason = "the head is too large";
-            } else {
-                break;
-            }
-        }
+        if (head == 0) break;
         if (head < 0) {
             refuse(c, (int)-head, reason);
             return;
@@ -287,6 +295,7 @@ static void use_heads(hl_connection *c, const uint8_t *bytes, size_t length) {
         c->body_done = !request.chunked && request.content_length == 0;
         c->expects = request.expects_continue && !c->body_done;
         c->body_wanted = 0;
+        c->begun = 0;
         memset(&c->chunks, 0, sizeof c->chunks);
         /* Bytes behind this head have to outlive the callback; the answer at once needs none of it. */
         int answer = loop->callbacks.request(loop->context, c, &request, c->listener, loop->now);
@@ -325,9 +334,8 @@ static void use_heads(hl_connection *c, const uint8_t *bytes, size_t length) {
         return;
     }
     if (c->phase == HEAD) {
-        int incomplete = waiting(&c->input) > 0;
-        if (!incomplete) c->deadline = loop->now + loop->limits.idle_seconds;
-        else if (at > 0) c->deadline = loop->now + loop->limits.head_seconds; /* else it runs since the first byte */
+        /* That of an incomplete head runs since its first byte. */
+        if (at > 0 || waiting(&c->output) || !waiting(&c->input)) await_head(c);
         if (c->closed_by_peer) close_after_output(c);
         else want_read(c, waiting(&c->output) <= OUTPUT_SIZE);
     } else {
@@ -339,14 +347,17 @@ static void use_heads(hl_connection *c, const uint8_t *bytes, size_t length) {
 
 /* Goes on with kept input after an exchange, a discard or a drained output. */
 static void use_input(hl_connection *c) {
+    if (waiting(&c->input) == 0) release(&c->input);
     if (c->phase == HEAD) {
-        if (waiting(&c->input)) {
+        if (c->loop->draining) {
+            close_after_output(c);
+        } else if (waiting(&c->input)) {
             use_heads(c, c->input.bytes + c->input.start, waiting(&c->input));
         } else if (c->closed_by_peer) {
             close_after_output(c);
         } else {
-            c->deadline = c->loop->now + c->loop->limits.idle_seconds;
-            want_read(c, 1);
+            await_head(c);
+            want_read(c, waiting(&c->output) <= OUTPUT_SIZE);
         }
     } else if (c->phase == EXCHANGE) {
         use_body(c);
@@ -387,9 +398,16 @@ static void discard(hl_connection *c) {
     } else if (c->closed_by_peer) {
         close_after_output(c);
     } else {
-        c->deadline = c->loop->now + 2;
+        c->deadline = waiting(&c->output) ? 0 : c->loop->now + LINGER_SECONDS;
         want_read(c, 1);
     }
+}
+
+/* Whether `n` more bytes behind the kept `head` can't end it or break a limit, so that parsing it again would tell nothing. */
+static int is_still_open(const hl_connection *c, size_t kept, const uint8_t *more, size_t n) {
+    const hl_limits *limits = &c->loop->limits;
+    if (kept < 2 || kept + n >= limits->head || memchr(more, '\n', n)) return 0;
+    return kept + n <= limits->line || memchr(c->input.bytes + c->input.start + 2, '\n', kept - 2);
 }
 
 static void on_read(evutil_socket_t descriptor, short what, void *argument) {
@@ -402,7 +420,6 @@ static void on_read(evutil_socket_t descriptor, short what, void *argument) {
     loop->now = (double)now.tv_sec + (double)now.tv_usec / 1e6;
 
     size_t kept = c->phase == HEAD ? waiting(&c->input) : 0;
-    if (kept >= READ_SIZE) kept = 0; /* more than a head may have: parse what there is */
     ssize_t n = recv(c->descriptor, loop->input + kept, READ_SIZE - kept, 0);
     if (n < 0) {
         if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return;
@@ -431,6 +448,10 @@ static void on_read(evutil_socket_t descriptor, short what, void *argument) {
     }
     switch (c->phase) {
     case HEAD:
+        if (kept && is_still_open(c, kept, loop->input + kept, (size_t)n)) {
+            keep(&c->input, loop->input + kept, (size_t)n);
+            return;
+        }
         if (kept) {
             memcpy(loop->input, c->input.bytes + c->input.start, kept);
             c->input.start = c->input.end = 0;
@@ -474,8 +495,21 @@ static void on_write(evutil_socket_t descriptor, short what, void *argument) {
         c->notify = 0;
         c->loop->callbacks.drained(c->exchange);
     }
-    if (waiting(&c->output) == 0 && c->phase == CLOSING) close_after_output(c);
-    else if (waiting(&c->output) == 0 && c->phase == HEAD && !c->reading) use_input(c);
+    if (waiting(&c->output)) return;
+    switch (c->phase) {
+    case HEAD:
+        if (!c->reading || c->loop->draining) use_input(c);
+        else await_head(c);
+        break;
+    case DISCARD:
+        c->deadline = c->loop->now + LINGER_SECONDS;
+        break;
+    case CLOSING:
+        close_after_output(c);
+        break;
+    default:
+        break;
+    }
 }
 
 static void adopt(hl_loop *loop, int descriptor, int listener) {
@@ -513,7 +547,7 @@ static void on_accept(evutil_socket_t descriptor, short what, void *argument) {
     (void)what;
     struct listener *listener = argument;
     hl_loop *loop = listener->loop;
-    for (int i = 0; i < 64; i++) {
+    for (int i = 0; i < ACCEPTS_A_WAKE; i++) {
         int accepted = accept4(descriptor, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (accepted >= 0) {
             adopt(loop, accepted, listener->number);
@@ -550,7 +584,7 @@ static void on_sweep(evutil_socket_t descriptor, short what, void *argument) {
             } else if (c->phase == EXCHANGE) {
                 if (c->body_wanted) {
                     c->body_wanted = 0;
-                    c->loop->callbacks.body(c->exchange, NULL, 0, HL_BODY_MALFORMED);
+                    c->loop->callbacks.body(c->exchange, NULL, 0, HL_BODY_SLOW);
                 }
             } else {
                 destroy(c, 0);
@@ -589,12 +623,18 @@ hl_loop *hl_loop_new(const hl_callbacks *callbacks, void *context, const hl_limi
     }
     loop->wake_event = event_new(loop->base, loop->wake_descriptor, EV_READ | EV_PERSIST, on_wake, loop);
     loop->sweep_event = event_new(loop->base, -1, EV_PERSIST, on_sweep, loop);
+    if (!loop->wake_event || !loop->sweep_event) {
+        hl_loop_free(loop);
+        return NULL;
+    }
     struct timeval interval = {0, SWEEP_MILLISECONDS * 1000};
     struct timeval now;
     event_base_gettimeofday_cached(loop->base, &now);
     loop->now = (double)now.tv_sec + (double)now.tv_usec / 1e6;
-    event_add(loop->wake_event, NULL);
-    event_add(loop->sweep_event, &interval);
+    if (event_add(loop->wake_event, NULL) != 0 || event_add(loop->sweep_event, &interval) != 0) {
+        hl_loop_free(loop);
+        return NULL;
+    }
     return loop;
 }
 
@@ -652,7 +692,12 @@ void hl_loop_free(hl_loop *loop) {
     free(loop);
 }
 
-int64_t hl_loop_exchanges(const hl_loop *loop) { return loop->exchanges; }
+int64_t hl_loop_busy(const hl_loop *loop) {
+    int64_t busy = 0;
+    for (const hl_connection *c = loop->first; c; c = c->next) busy += c->exchange || waiting(&c->output);
+    return busy;
+}
+
 double hl_loop_now(const hl_loop *loop) { return loop->now; }
 void hl_loop_append(hl_loop *loop, const void *bytes, size_t length) { keep(&loop->output, bytes, length); }
 
@@ -661,23 +706,24 @@ void hl_loop_append(hl_loop *loop, const void *bytes, size_t length) { keep(&loo
 void hl_connection_attach(hl_connection *c, void *exchange) {
     c->exchange = exchange;
     c->notify = 0;
-    c->loop->exchanges++;
 }
 
 void hl_connection_read_body(hl_connection *c) {
-    if (c->expects && !c->body_done) {
+    /* Behind the answer's head it would be a part of its body. */
+    if (c->expects && !c->body_done && !c->begun) {
         static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
         if (waiting(&c->input) == 0 && put(c, go_on, sizeof go_on - 1) < 0) {
             destroy(c, 0);
             return;
         }
+        c->expects = 0;
     }
-    c->expects = 0;
     c->body_wanted = 1;
     if (c->phase == EXCHANGE) use_body(c);
 }
 
 size_t hl_connection_write(hl_connection *c, const void *bytes, size_t length) {
+    c->begun = 1;
     if (put(c, bytes, length) < 0) {
         destroy(c, 0);
         return 0;
@@ -695,7 +741,6 @@ void hl_connection_notify_drained(hl_connection *c) {
 
 void hl_connection_finish(hl_connection *c, int keep_alive) {
     c->exchange = NULL;
-    c->loop->exchanges--;
     c->body_wanted = 0;
     if (c->loop->draining || c->chunked == 2) keep_alive = 0;
     if (!c->body_done) {
@@ -715,13 +760,17 @@ void hl_connection_finish(hl_connection *c, int keep_alive) {
         return;
     }
     c->phase = HEAD;
-    c->deadline = c->loop->now + c->loop->limits.idle_seconds;
     use_input(c);
+}
+
+void hl_connection_refuse(hl_connection *c, int status, const char *reason) {
+    c->exchange = NULL;
+    c->body_wanted = 0;
+    refuse(c, status, reason);
 }
 
 void hl_connection_abort(hl_connection *c) {
     c->exchange = NULL;
-    c->loop->exchanges--;
     destroy(c, 1);
 }
 
@@ -761,6 +810,9 @@ int hl_listen_unix(const char *path) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof address.sun_path) return -ENAMETOOLONG;
     strcpy(address.sun_path, path);
+    /* Anything else that has the name is somebody's: it stays. */
+    struct stat there;
+    if (lstat(path, &there) == 0 && !S_ISSOCK(there.st_mode)) return -ENOTSOCK;
     /* A socket that nobody listens on is left from before. */
     int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (probe < 0) return -errno;

@@ -28,10 +28,26 @@ package final class EventServer<Handler: RequestHandler>: Sendable {
         self.handler = handler
     }
 
-    /// Listens and starts the loops. Throws a text that names the address.
+    /// Listens and starts the loops. Throws a text that names the address; no descriptor, socket file or thread is left then.
     package func start() throws(ServerError) {
         signal(SIGPIPE, SIG_IGN)
         var new = State()
+        do {
+            try listen(&new)
+            try startLoops(&new)
+        } catch {
+            for loop in new.loops {
+                loop.post(.stop)
+                loop.join()
+            }
+            Self.release(new)
+            throw error
+        }
+        let started = new
+        state.withLock { $0 = started }
+    }
+
+    private func listen(_ new: inout State) throws(ServerError) {
         for address in addresses {
             let descriptor: Int32
             switch address {
@@ -41,25 +57,32 @@ package final class EventServer<Handler: RequestHandler>: Sendable {
                 if descriptor >= 0 { new.bound.append(Self.text(name)) }
             case .unix(let path):
                 descriptor = hl_listen_unix(path)
-                new.bound.append("unix:\(path)")
-                if descriptor >= 0 { new.paths.append(path) }
+                if descriptor >= 0 {
+                    new.bound.append("unix:\(path)")
+                    new.paths.append(path)
+                }
             }
             guard descriptor >= 0 else {
-                new.descriptors.forEach { close($0) }
                 throw ServerError("can't listen on \(Self.text(address)): \(String(cString: strerror(-descriptor)))")
             }
             new.descriptors.append(descriptor)
         }
+    }
+
+    private func startLoops(_ new: inout State) throws(ServerError) {
         for _ in 0..<threads {
             guard let loop = Loop(handler: handler, limits: limits, counter: counter) else {
                 throw ServerError("no event loop could be made")
             }
-            for (number, descriptor) in new.descriptors.enumerated() { loop.listen(on: descriptor, number: number) }
+            for (number, descriptor) in new.descriptors.enumerated() { try loop.listen(on: descriptor, number: number) }
+            try loop.start()
             new.loops.append(loop)
         }
-        new.loops.forEach { $0.start() }
-        let started = new
-        state.withLock { $0 = started }
+    }
+
+    private static func release(_ state: State) {
+        state.descriptors.forEach { close($0) }
+        for path in state.paths { unlink(path) }
     }
 
     /// `HOST:PORT` as bound (a port 0 replaced by the real one), or `unix:PATH`, in the order of the listeners.
@@ -68,20 +91,21 @@ package final class EventServer<Handler: RequestHandler>: Sendable {
     /// Open connections of all loops.
     package var connectionCount: Int { counter.value }
 
-    /// Stops accepting, lets running exchanges end for at most `deadline` seconds, then closes everything.
+    /// Stops accepting, lets running exchanges end and their answers leave for at most `deadline` seconds, then closes everything;
+    /// what is unfinished is reset. Whatever holds an exchange after that gets `ExchangeError.disconnected`.
     package func stop(deadline: Double) async {
         let current = state.withLock { $0 }
         current.loops.forEach { $0.post(.drain) }
         let end = ContinuousClock.now + .milliseconds(Int64(deadline * 1000))
-        while ContinuousClock.now < end, current.loops.contains(where: { $0.hasExchanges }) {
-            try? await Task.sleep(for: .milliseconds(20))
+        for loop in current.loops {
+            while ContinuousClock.now < end, await loop.busy() > 0 { try? await Task.sleep(for: .milliseconds(20)) }
         }
         for loop in current.loops {
             loop.post(.stop)
             await loop.ended()
+            loop.join()
         }
-        current.descriptors.forEach { close($0) }
-        for path in current.paths { unlink(path) }
+        Self.release(current)
     }
 
     private static func text(_ name: [CChar]) -> String {

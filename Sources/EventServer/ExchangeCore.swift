@@ -85,23 +85,44 @@ final class ExchangeCore: @unchecked Sendable {
 
     func bodyArrived(_ bytes: UnsafeRawBufferPointer, how: Int) {
         let result: Result<[UInt8]?, ExchangeError>
+        var refusal: (status: Int32, reason: String)?
         switch how {
         case HL_BODY_MORE: result = .success(Array(bytes))
         case HL_BODY_END: result = .success(nil)
         case HL_BODY_TOO_LARGE: result = .failure(.bodyTooLarge)
-        default: result = .failure(.malformedBody)
+        case HL_BODY_SLOW:
+            result = .failure(.disconnected)
+            refusal = (408, "the body of the request took too long")
+        default:
+            result = .failure(.malformedBody)
+            refusal = (400, "the body of the request is malformed")
         }
         if how != HL_BODY_MORE {
             bodyEnd = result
             if how != HL_BODY_END { answer.withLock { $0.keepAlive = false } }
         }
         reader.take()?.resume(returning: result)
+        if let refusal, let connection, takesAnswer() {
+            detach()
+            hl_connection_refuse(connection, refusal.status, refusal.reason)
+        }
+    }
+
+    /// Whether the answer had not begun; it is the server's then.
+    private func takesAnswer() -> Bool {
+        answer.withLock { answer in
+            guard !answer.hasBegun else { return false }
+            answer.hasBegun = true
+            answer.isOver = true
+            return true
+        }
     }
 
     func drained() { writer.take()?.resume(returning: .success(())) }
 
     func connectionClosed() { detach() }
 
+    /// Releases the connection's reference: `self` may end with it.
     private func detach() {
         connection = nil
         reader.take()?.resume(returning: .failure(.disconnected))
@@ -113,3 +134,4 @@ final class ExchangeCore: @unchecked Sendable {
 private let HL_BODY_MORE = 0
 private let HL_BODY_END = 1
 private let HL_BODY_TOO_LARGE = 3
+private let HL_BODY_SLOW = 4

@@ -27,7 +27,8 @@ enum HeadWriter {
             case 17 where field.name.equalsIgnoringASCIICase("transfer-encoding"): continue
             case 14 where field.name.equalsIgnoringASCIICase("content-length"):
                 // Kept where we frame nothing ourselves: the length that a HEAD or 304 answer tells.
-                guard case .none = framing else { continue }
+                // RFC 9110 8.6: none with 1xx and 204.
+                guard case .none = framing, head.status != 204, head.status >= 200 else { continue }
             default: break
             }
             bytes += field.name.utf8

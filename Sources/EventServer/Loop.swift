@@ -7,6 +7,8 @@ import Synchronization
 /// Work for a loop's thread.
 enum LoopJob: Sendable {
     case exchange(ExchangeCore, ExchangeStep)
+    /// Tells how many connections have an exchange or unsent bytes.
+    case count(CheckedContinuation<Int, Never>)
     case drain
     case stop
 }
@@ -17,8 +19,8 @@ enum LoopJob: Sendable {
 /// `hl_loop_wake` is safe from any.
 class LoopBase: @unchecked Sendable {
     fileprivate(set) var handle: OpaquePointer?
-    private let jobs = Mutex<[LoopJob]>([])
-    fileprivate let running = Atomic<Int>(0)
+    private let jobs = Mutex<(waiting: [LoopJob], hasEnded: Bool)>(([], false))
+    private let thread = Mutex<pthread_t?>(nil)
     private let finish = Mutex<(isDone: Bool, waiters: [CheckedContinuation<Void, Never>])>((false, []))
 
     fileprivate init() {}
@@ -31,45 +33,71 @@ class LoopBase: @unchecked Sendable {
 
     fileprivate func refuse(_ status: Int, _ reason: String) { preconditionFailure("the generic loop answers") }
 
-    var hasExchanges: Bool { running.load(ordering: .relaxed) > 0 }
+    /// Connections with an exchange or with unsent bytes; 0 after the end.
+    func busy() async -> Int { await withCheckedContinuation { post(.count($0)) } }
 
-    /// Hands a job to the loop's thread. Only the first of a batch wakes it.
+    /// Hands a job to the loop's thread. Only the first of a batch wakes it. After the end the caller performs it: no connection
+    /// is left then, so that it can only fail.
     func post(_ job: LoopJob) {
-        let wasEmpty = jobs.withLock { waiting in
-            waiting.append(job)
-            return waiting.count == 1
+        let (isFirst, hasEnded) = jobs.withLock { jobs in
+            if !jobs.hasEnded { jobs.waiting.append(job) }
+            return (jobs.waiting.count == 1, jobs.hasEnded)
         }
-        if wasEmpty { hl_loop_wake(handle) }
+        if hasEnded {
+            perform(job)
+        } else if isFirst {
+            hl_loop_wake(handle)
+        }
     }
 
-    fileprivate func runJobs() {
-        let batch = jobs.withLock { waiting in
-            let all = waiting
-            waiting.removeAll(keepingCapacity: true)
+    fileprivate func runJobs() { takeJobs(atEnd: false).forEach(perform) }
+
+    private func takeJobs(atEnd: Bool) -> [LoopJob] {
+        jobs.withLock { jobs in
+            let all = jobs.waiting
+            jobs.waiting.removeAll(keepingCapacity: !atEnd)
+            if atEnd { jobs.hasEnded = true }
             return all
         }
-        for job in batch {
-            switch job {
-            case .exchange(let exchange, let step): exchange.perform(step)
-            case .drain: hl_loop_drain(handle)
-            case .stop: hl_loop_stop(handle)
-            }
-        }
-        running.store(Int(hl_loop_exchanges(handle)), ordering: .relaxed)
     }
 
-    func listen(on descriptor: Int32, number: Int) { hl_loop_add_listener(handle, descriptor, Int32(number)) }
+    private func perform(_ job: LoopJob) {
+        switch job {
+        case .exchange(let exchange, let step): exchange.perform(step)
+        case .count(let continuation): continuation.resume(returning: Int(hl_loop_busy(handle)))
+        case .drain: hl_loop_drain(handle)
+        case .stop: hl_loop_stop(handle)
+        }
+    }
 
-    /// Starts the thread, which keeps the loop alive until it ends.
-    func start() {
-        var thread = pthread_t()
-        let context = Unmanaged.passRetained(self).toOpaque()
-        pthread_create(&thread, nil, runLoopThread, context)
-        pthread_detach(thread)
+    /// Before `start`. Throws where the loop can't watch the descriptor.
+    func listen(on descriptor: Int32, number: Int) throws(ServerError) {
+        let error = hl_loop_add_listener(handle, descriptor, Int32(number))
+        guard error == 0 else { throw ServerError("an event loop can't listen: \(String(cString: strerror(error)))") }
+    }
+
+    /// Starts the thread, which keeps the loop alive until it ends. Once.
+    func start() throws(ServerError) {
+        var started = pthread_t()
+        let context = Unmanaged.passRetained(self)
+        let error = pthread_create(&started, nil, runLoopThread, context.toOpaque())
+        guard error == 0 else {
+            context.release()
+            throw ServerError("no thread can be made: \(String(cString: strerror(error)))")
+        }
+        let made = started
+        thread.withLock { $0 = made }
+    }
+
+    /// Waits, blocking, for the thread's end, which is near.
+    func join() {
+        let ending = thread.withLock { $0.take() }
+        if let ending { pthread_join(ending, nil) }
     }
 
     fileprivate func run() {
         hl_loop_run(handle)
+        takeJobs(atEnd: true).forEach(perform)
         let waiters = finish.withLock { state in
             state.isDone = true
             let all = state.waiters
@@ -166,7 +194,6 @@ final class Loop<Handler: RequestHandler>: LoopBase, @unchecked Sendable {
             expectsContinue: r.pointee.expects_continue != 0, listener: ListenerID(rawValue: Int(listener)))
         let core = ExchangeCore(connection: connection, loop: self, head: head, keepAlive: r.pointee.keep_alive != 0)
         hl_connection_attach(connection, Unmanaged.passRetained(core).toOpaque())
-        running.store(Int(hl_loop_exchanges(handle)), ordering: .relaxed)
         handler.handle(ServerExchange(core))
         return Int32(HL_TAKEN)
     }

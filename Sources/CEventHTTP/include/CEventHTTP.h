@@ -86,7 +86,7 @@ enum {
 };
 
 /* How a body piece comes. */
-enum { HL_BODY_MORE = 0, HL_BODY_END = 1, HL_BODY_MALFORMED = 2, HL_BODY_TOO_LARGE = 3 };
+enum { HL_BODY_MORE = 0, HL_BODY_END = 1, HL_BODY_MALFORMED = 2, HL_BODY_TOO_LARGE = 3, HL_BODY_SLOW = 4 };
 
 /* Called on the loop's thread. `context` is the loop's; `exchange` what was attached. */
 typedef struct hl_callbacks {
@@ -110,11 +110,11 @@ void hl_loop_run(hl_loop *loop);
 void hl_loop_wake(hl_loop *loop);
 /* Stops accepting and closes idle connections; running exchanges go on. */
 void hl_loop_drain(hl_loop *loop);
-/* Closes everything and ends hl_loop_run. */
+/* Closes everything, what is unfinished with a reset, and ends hl_loop_run. */
 void hl_loop_stop(hl_loop *loop);
 void hl_loop_free(hl_loop *loop);
-/* Exchanges that are attached. */
-int64_t hl_loop_exchanges(const hl_loop *loop);
+/* Connections with an exchange or with bytes that were not sent yet. */
+int64_t hl_loop_busy(const hl_loop *loop);
 double hl_loop_now(const hl_loop *loop);
 /* The loop's output for answers given inside the request callback. */
 void hl_loop_append(hl_loop *loop, const void *bytes, size_t length);
@@ -128,6 +128,8 @@ size_t hl_connection_write(hl_connection *connection, const void *bytes, size_t 
 void hl_connection_notify_drained(hl_connection *connection);
 /* Ends the exchange: it is detached without `closed`. */
 void hl_connection_finish(hl_connection *connection, int keep_alive);
+/* Ends an exchange that has not begun its answer with the server's refusal, and closes. `closed` is not called. */
+void hl_connection_refuse(hl_connection *connection, int status, const char *reason);
 /* Breaks off with a reset; `closed` is not called. */
 void hl_connection_abort(hl_connection *connection);
 

@@ -48,9 +48,10 @@ package struct ResponseHead: Sendable, Hashable {
 
 /// Why the client's side of an exchange ended early.
 package enum ExchangeError: Error, Sendable, Hashable {
-    /// The client went away, reset, or was closed by a deadline.
+    /// The client went away, reset, or was closed by a deadline. A body that stalls is answered 408 by the server, unless an
+    /// answer has begun.
     case disconnected
-    /// The request body is malformed (bad chunk, short body). The server has answered or closed already.
+    /// The request body is malformed (bad chunk, short body). The server answers 400 and closes, unless an answer has begun.
     case malformedBody
     /// The body is longer than `maxBodySize`. An answer can still be sent; the connection closes after it.
     case bodyTooLarge
