@@ -89,8 +89,8 @@ def main(rounds, seed):
     origin = Origin()
     origin.collections.add("/created")
     origin.start()
-    # The origin does not know Idempotency-Key; creates are told apart by their content.
-    holdfast = Holdfast(origin.url, settle=0.05, receiptRetention=60).start()
+    origin.honours_keys = True  # with kill -9 in the middle of a POST, only a key tells whether it took effect
+    holdfast = Holdfast(origin.url, settle=0.05, idempotentOrigin=True).start()
     writers = [Writer(lane, holdfast, seed * 100 + lane) for lane in range(LANES)]
     holdfast.get("/created")
     for writer in writers:

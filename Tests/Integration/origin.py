@@ -66,6 +66,8 @@ class Origin:
         self.log = []
         self.orders = []
         self.headers = {}  # added to every answer to GET
+        self.honours_keys = False  # a POST under a known Idempotency-Key gets the first one's answer
+        self.answered = {}
         self.version = 0
         self.last_id = 0
         self.running = 0  # requests in work now
@@ -224,16 +226,19 @@ class Origin:
         if request.headers.get("if-none-match") == "*" and document is not None:
             return 412, {"Content-Type": "application/json"}, b'{"error":"exists"}'
         if method == "POST":
-            self.last_id += 1
-            target = f"{path}/{self.last_id}"
+            key = (request.path, request.headers.get("idempotency-key"))
+            if self.honours_keys and key[1] and key in self.answered:
+                return self.answered[key]
+            target = self.new_target(path)
             try:
                 value = json.loads(request.body)
             except ValueError:
                 value = {"content": request.body.decode("latin-1")}
             value["id"] = str(self.last_id)
             tag = self.put(target, value)
-            return (201, {"Location": target, "ETag": tag, "Content-Type": "application/json"},
-                    self.documents[target].body)
+            self.answered[key] = (201, {"Location": target, "ETag": tag, "Content-Type": "application/json"},
+                                  self.documents[target].body)
+            return self.answered[key]
         if method == "PUT":
             tag = self.put(path, request.body, content_type=request.headers.get("content-type", "application/json"))
             return 200 if document else 201, {"ETag": tag}, b""
@@ -244,6 +249,12 @@ class Origin:
             return 204, {}, b""
         tag = self.put(path, merge(json.loads(document.body), json.loads(request.body)))
         return 200, {"ETag": tag, "Content-Type": "application/json"}, self.documents[path].body
+
+    def new_target(self, path):
+        while True:
+            self.last_id += 1
+            if f"{path}/{self.last_id}" not in self.documents:
+                return f"{path}/{self.last_id}"
 
     def holds(self, condition, document):
         if document is None:
