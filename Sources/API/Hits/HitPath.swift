@@ -9,7 +9,7 @@ struct HitPath<View: HitView>: Sendable {
     let counters: Counters
 
     func answer(_ request: borrowing RawRequest, into sink: inout some ResponseSink & ~Copyable) -> Bool {
-        guard request.minorVersion == 1, !settings.needsTokens, request[request.method].matches("GET") else {
+        guard request.minorVersion == 1, request[request.method].matches("GET") else {
             return false
         }
         let target = request[request.target]
@@ -24,7 +24,7 @@ struct HitPath<View: HitView>: Sendable {
         }
         let rest = UnsafeRawBufferPointer(rebasing: target[length...])
         guard rest.isEmpty || rest[0] == UInt8(ascii: "/") || rest[0] == UInt8(ascii: "?") else { return false }
-        guard let plain = PlainFields(request) else { return false }
+        guard let plain = PlainFields(request), isAdmitted(plain, request) else { return false }
         let bytes = request.bytes
         let fields = request.fields
         let now = request.now
@@ -48,6 +48,21 @@ struct HitPath<View: HitView>: Sendable {
             counters.count(.hits)
         }
         return isAnswered
+    }
+
+    /// The gatekeeper's rules for a read, as far as they can be judged by bytes; what fails here takes the slow way.
+    private func isAdmitted(_ plain: PlainFields, _ request: borrowing RawRequest) -> Bool {
+        let needsToken = settings.needsTokens
+        if !needsToken, plain.isLocal { return true }
+        let hot = settings.hot
+        guard needsToken else {
+            let host = request[plain.host]
+            let bare = PlainFields.withoutPort(host)
+            return hot.hosts.contains { $0.withUnsafeBytes { host.equalsFolded($0) || bare.equalsFolded($0) } }
+        }
+        guard let token = plain.token else { return false }
+        let given = request[token]
+        return hot.tokens.contains { ConstantTime.equal(given, $0) }
     }
 
     /// Age, Cache-Status and the empty line.
@@ -103,8 +118,13 @@ struct HitPath<View: HitView>: Sendable {
 struct PlainFields {
     /// The single tag of If-None-Match.
     private(set) var ifNoneMatch: RawRequest.Slice?
+    private(set) var host = RawRequest.Slice(offset: 0, length: 0)
+    /// localhost, 127.0.0.1 or [::1]: served whatever the settings say.
+    private(set) var isLocal = false
+    /// The value of Holdfast-Token.
+    private(set) var token: RawRequest.Slice?
 
-    /// nil where any field could change the answer, or the host is not one that needs no look at the settings.
+    /// nil where any field could change the answer.
     init?(_ request: borrowing RawRequest) {
         var hosts = 0
         for field in request.fields {
@@ -112,7 +132,7 @@ struct PlainFields {
             switch name.count {
             case 4 where name.equalsFolded("host"):
                 hosts += 1
-                guard Self.isLocal(request[field.value]) else { return nil }
+                host = field.value
             case 6 where name.equalsFolded("accept"): break
             case 10 where name.equalsFolded("user-agent"): break
             case 10 where name.equalsFolded("connection"):
@@ -120,20 +140,24 @@ struct PlainFields {
             case 13 where name.equalsFolded("if-none-match"):
                 guard ifNoneMatch == nil else { return nil }
                 ifNoneMatch = field.value
+            case 14 where name.equalsFolded("holdfast-token"):
+                guard token == nil else { return nil }
+                token = field.value
             case 15 where name.equalsFolded("accept-encoding") || name.equalsFolded("accept-language"): break
             default: return nil
             }
         }
         guard hosts == 1 else { return nil }
+        let bare = Self.withoutPort(request[host])
+        isLocal = bare.equalsFolded("127.0.0.1") || bare.equalsFolded("localhost") || bare.equalsFolded("[::1]")
     }
 
-    /// localhost, 127.0.0.1 or [::1] with or without a port.
-    private static func isLocal(_ host: UnsafeRawBufferPointer) -> Bool {
+    /// The name of a Host value.
+    static func withoutPort(_ host: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         var name = host[...]
         while let last = name.last, last.isDigit { name = name.dropLast() }
         let end = name.last == UInt8(ascii: ":") && name.count > 1 ? name.endIndex - 1 : host.endIndex
-        let bare = UnsafeRawBufferPointer(rebasing: host[host.startIndex..<end])
-        return bare.equalsFolded("127.0.0.1") || bare.equalsFolded("localhost") || bare.equalsFolded("[::1]")
+        return UnsafeRawBufferPointer(rebasing: host[host.startIndex..<end])
     }
 }
 

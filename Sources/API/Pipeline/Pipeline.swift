@@ -11,16 +11,24 @@ struct Pipeline: Sendable {
 
     private static let managed = ["/cache", "/metrics", "/health", "/problems", "/openapi.yaml"]
 
-    /// Answers the exchange in every case.
-    func run(_ exchange: any Exchange) async {
+    /// Answers the exchange in every case: once, or by breaking it off where an answer has begun that can't be ended.
+    func run(_ inner: any Exchange) async {
+        let exchange = GuardedExchange(inner)
         do {
             try await route(exchange)
         } catch is ExchangeError {
             exchange.abort()
         } catch {
-            counters.count(.problems)
-            respond(problem(of: error), exchange)
+            let problem = problem(of: error)
+            if exchange.hasBegun {
+                exchange.abort()
+            } else {
+                counters.count(.problems)
+                respond(problem, exchange)
+            }
         }
+        // A handler that returned in the middle would leave the client waiting; without an answer the server says 500.
+        if exchange.hasBegun { exchange.abort() }
     }
 
     private func problem(of error: any Error) -> Problem {

@@ -105,13 +105,17 @@ struct Fetch: Sendable {
         _ response: OriginResponse, _ times: (request: Double, response: Double), _ lane: LaneStatus, _ flight: Flight
     ) async {
         let length = response.fields["Content-Length"].flatMap { Int64($0) }
-        var copy = copy(of: response, times)
+        let decision = decision(on: response)
+        var copy = decision.store ? copy(of: response, times) : nil
         let writer = copy == nil ? nil : try? await context.store.makeBody(for: .copy, length: length)
         if writer == nil { copy = nil }
         let spool = Spool(store: context.store, isBacked: writer != nil)
         let head = FlightHead(
-            status: response.status, fields: response.fields, length: length, copy: copy, spool: spool)
-        flight.land(.answered(head), reader: hasReader ? spool.makeReader() : nil)
+            status: response.status, fields: response.fields, length: length, copy: copy,
+            detail: copy == nil ? decision.reason : nil, spool: spool)
+        flight.land(
+            .answered(head), reader: hasReader ? spool.makeReader() : nil,
+            isShareable: copy.map { isReusable($0) } ?? false)
         guard let content = await pump(response.body, to: spool, writer) else { return }
         guard var copy, case .kept(let kept) = content else {
             if method == .get, response.status == 404 || response.status == 410 {
@@ -164,16 +168,25 @@ struct Fetch: Sendable {
         return .kept(content)
     }
 
-    /// What will be kept of the answer, its content still empty; nil where nothing may be.
-    private func copy(of response: OriginResponse, _ times: (request: Double, response: Double)) -> ServerCopy? {
-        let isShared = request.key.partition == .none
-        guard mayStore,
-            Storability.mayStore(
-                method: method, requestFields: request.head.fields, status: response.status, fields: response.fields,
-                policy: policy, isShared: isShared, isDelimited: response.isDelimited,
-                targetedFields: request.settings.targetedFields
-            ).store
-        else { return nil }
+    private var isShared: Bool { request.key.partition == .none }
+
+    /// Whether others may use it without asking themselves.
+    private func isReusable(_ copy: ServerCopy) -> Bool {
+        Freshness.timeToLive(
+            of: copy, policy: policy, isShared: isShared, epoch: context.store.epoch,
+            targetedFields: request.settings.targetedFields, now: context.clock.now) > 0
+    }
+
+    private func decision(on response: OriginResponse) -> StoreDecision {
+        guard mayStore else { return .no("NO_STORE") }
+        return Storability.mayStore(
+            method: method, requestFields: request.head.fields, status: response.status, fields: response.fields,
+            policy: policy, isShared: isShared, isDelimited: response.isDelimited,
+            targetedFields: request.settings.targetedFields)
+    }
+
+    /// What will be kept of the answer, its content still empty.
+    private func copy(of response: OriginResponse, _ times: (request: Double, response: Double)) -> ServerCopy {
         var stored = Validation.stripped(response.fields, isShared: isShared)
         if !stored.contains("Date") { stored["Date"] = HTTPDate(times.response).text }
         return ServerCopy(

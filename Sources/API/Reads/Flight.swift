@@ -20,6 +20,8 @@ struct FlightHead: Sendable {
     var length: Int64?
     /// What will be stored (its content is filled in at the end); nil where nothing is.
     var copy: ServerCopy?
+    /// Why nothing is, for `detail` of Cache-Status.
+    var detail: String?
     var spool: Spool
 }
 
@@ -34,19 +36,26 @@ final class Flight: Sendable {
         var isAbandoned = false
         var isInvalidated = false
         var isDone = false
+        var retire: (@Sendable (Flight) -> Void)?
         var doneWaiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
-    /// Makes the answer known, with the first asker's reader.
-    func land(_ answer: FlightAnswer, reader: SpoolReader? = nil) {
-        let waiters = state.withLock { state in
+    /// `retire` takes the flight out of the table, so that nobody joins it any more; called once.
+    init(retire: (@Sendable (Flight) -> Void)? = nil) { state = Mutex(State(retire: retire)) }
+
+    /// Makes the answer known, with the first asker's reader. Those who ask later join only where `isShareable`: others would
+    /// wait for what they can't use.
+    func land(_ answer: FlightAnswer, reader: SpoolReader? = nil, isShareable: Bool = false) {
+        if !isShareable { retire() }
+        let (waiters, dropped) = state.withLock { state in
             state.answer = answer
             state.reader = state.isAbandoned ? nil : reader
             defer { state.waiters = [:] }
-            return Array(state.waiters.values)
+            return (Array(state.waiters.values), state.isAbandoned ? reader : nil)
         }
+        dropped?.cancel()
         for waiter in waiters { waiter.resume(returning: answer) }
     }
 
@@ -94,8 +103,11 @@ final class Flight: Sendable {
     func invalidate() { state.withLock { $0.isInvalidated = true } }
     var isInvalidated: Bool { state.withLock { $0.isInvalidated } }
 
+    private func retire() { state.withLock { $0.retire.take() }?(self) }
+
     /// Body and store are done with.
     func finish() {
+        retire()
         let waiters = state.withLock { state in
             state.isDone = true
             defer { state.doneWaiters = [] }

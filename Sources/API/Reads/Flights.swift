@@ -18,14 +18,15 @@ package final class Flights: Sendable {
     func join(_ key: Key) -> (flight: Flight, isNew: Bool) {
         table.withLock { table in
             if let flight = table[key.entry]?[key] { return (flight, false) }
-            let flight = Flight()
+            // Weak: the table may be gone before the flight is.
+            let flight = Flight(retire: { [weak self] in self?.remove($0, key) })
             table[key.entry, default: [:]][key] = flight
             return (flight, true)
         }
     }
 
-    /// Takes a flight that is over out of the table; nobody joins it any more.
-    func remove(_ flight: Flight, _ key: Key) {
+    /// Takes a flight out of the table; nobody joins it any more. It may have been replaced there by a newer one.
+    private func remove(_ flight: Flight, _ key: Key) {
         table.withLock { table in
             guard table[key.entry]?[key] === flight else { return }
             table[key.entry]?[key] = nil

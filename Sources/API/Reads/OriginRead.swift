@@ -39,12 +39,7 @@ extension Read {
             hasReader: hasReader, isDurable: !hasReader)
     }
 
-    func start(_ fetch: Fetch, _ flight: Flight, _ key: Flights.Key?) {
-        Task { [flights] in
-            await fetch.run(flight)
-            if let key { flights.remove(flight, key) }
-        }
-    }
+    func start(_ fetch: Fetch, _ flight: Flight) { Task { await fetch.run(flight) } }
 
     /// Asks, alone or together with others, and answers.
     func ask(revalidate: [ServerCopy], stale: StaleUse, forward: CacheStatus.ForwardReason) async throws {
@@ -59,7 +54,7 @@ extension Read {
         let (flight, isNew) = key.map { flights.join($0) } ?? (Flight(), true)
         if isNew {
             let fields = isOwn ? conditionalFields : plainFields
-            start(fetch(method: request.method, fields: fields, revalidate: revalidate, hasReader: true), flight, key)
+            start(fetch(method: request.method, fields: fields, revalidate: revalidate, hasReader: true), flight)
         }
         var deadline: Double?
         if case .onErrorOrDelay = stale { deadline = context.clock.now + request.settings.staleTimeout }
@@ -80,7 +75,7 @@ extension Read {
     ) async throws {
         let flight = Flight()
         let fields = revalidate.isEmpty ? conditionalFields : plainFields
-        start(fetch(method: request.method, fields: fields, revalidate: revalidate, hasReader: true), flight, nil)
+        start(fetch(method: request.method, fields: fields, revalidate: revalidate, hasReader: true), flight)
         var deadline: Double?
         if case .onErrorOrDelay = stale { deadline = context.clock.now + request.settings.staleTimeout }
         try await finish(
@@ -108,7 +103,8 @@ extension Read {
     ) async throws {
         switch answer {
         case nil:
-            flight.abandon()
+            // One who joined leaves the asker's place alone.
+            if !cacheStatus.collapsed { flight.abandon() }
             guard let copy = stale.copy else { throw ResourceAnswer.marked(timeout, cacheStatus) }
             try await serve(copy, detail: "STALE", isStale: true)
         case .failed(let error):
@@ -126,6 +122,7 @@ extension Read {
             var cacheStatus = cacheStatus
             cacheStatus.forwardStatus = head.status
             cacheStatus.stored = head.copy != nil
+            cacheStatus.detail = head.detail
             let reader = cacheStatus.collapsed ? head.spool.makeReader() : flight.takeReader()
             guard let reader else { throw ResourceAnswer.marked(timeout, cacheStatus) }
             try await pass(head, reader, isOwn: isOwn, cacheStatus)

@@ -102,7 +102,7 @@ struct Read: Sendable {
         let (flight, isNew) = flights.join(key)
         guard isNew else { return }
         counters.count(.refreshes)
-        start(fetch(method: .get, fields: plainFields, revalidate: copies, hasReader: false), flight, key)
+        start(fetch(method: .get, fields: plainFields, revalidate: copies, hasReader: false), flight)
     }
 }
 

@@ -1,3 +1,4 @@
+import HTTPModel
 import Synchronization
 
 /// A pattern of paths relative to the origin's base, without the query: `*` is one segment, a trailing `**` any rest (design 2).
@@ -142,26 +143,47 @@ package struct Settings: Sendable {
     package init() {}
 }
 
+/// What the hot path must know of the settings, as bytes. Immutable.
+package final class HotSettings: Sendable {
+    /// Hosts beside the local ones that are served here, in lower case, as configured (with or without a port).
+    package let hosts: [[UInt8]]
+    /// The access tokens; any of them may read.
+    package let tokens: [[UInt8]]
+
+    fileprivate init(_ settings: Settings) {
+        hosts = (settings.listenHosts + settings.allowedHosts).map { Array($0.asciiLowercased.utf8) }
+        tokens = settings.accessTokens.map { Array($0.secret.utf8) }
+    }
+}
+
 /// Holds the settings in force. Reads are short copies; a reload swaps the value.
 package final class SettingsBox: Sendable {
-    private let value: Mutex<Settings>
+    private struct State {
+        var settings: Settings
+        var hot: HotSettings
+    }
+
+    private let state: Mutex<State>
     /// Whether access tokens are configured: for the hot path, which must not copy the settings.
     private let tokensNeeded: Atomic<Bool>
 
     package init(_ settings: Settings) {
-        value = Mutex(settings)
+        state = Mutex(State(settings: settings, hot: HotSettings(settings)))
         tokensNeeded = Atomic(!settings.accessTokens.isEmpty)
     }
 
-    package var current: Settings { value.withLock { $0 } }
+    package var current: Settings { state.withLock { $0.settings } }
     package var needsTokens: Bool { tokensNeeded.load(ordering: .acquiring) }
+    /// For requests of the hot path that name another host or need a token: one short lock, no copy.
+    package var hot: HotSettings { state.withLock { $0.hot } }
 
     package func replace(_ settings: Settings) { update { $0 = settings } }
 
     package func update(_ change: (inout Settings) -> Void) {
-        value.withLock { settings in
-            change(&settings)
-            tokensNeeded.store(!settings.accessTokens.isEmpty, ordering: .releasing)
+        state.withLock { state in
+            change(&state.settings)
+            state.hot = HotSettings(state.settings)
+            tokensNeeded.store(!state.settings.accessTokens.isEmpty, ordering: .releasing)
         }
     }
 }
