@@ -54,7 +54,7 @@ final class DictionaryView: HitView {
     private let hits = Mutex<[String: PreparedHit]>([:])
     private let tickets = Mutex<UInt64>(0)
 
-    var count: Int { hits.withLock { $0.count } }
+    var bytes: Int64 { hits.withLock { $0.values.reduce(0) { $0 + Int64($1.body.count) } } }
 
     static func name(_ partition: PartitionID, _ route: Route, _ target: String) -> String {
         "\(partition.text) \(route.rawValue) \(target)"
