@@ -77,6 +77,9 @@ private struct EchoHandler: RequestHandler {
             ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", "400"),
             ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n", "400"),
             ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcd\r\n0\r\n\r\n", "400"),
+            ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3 junk\r\nabc\r\n0\r\n\r\n", "400"),
+            ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3 \r\nabc\r\n0\r\n\r\n", "400"),
+            ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nnocolon here\r\n\r\n", "400"),
             ("POST / HTTP/1.1\r\nHost: a\r\nExpect: tea\r\nContent-Length: 1\r\n\r\na", "417"),
             ("GET /\(String(repeating: "a", count: 9000)) HTTP/1.1\r\nHost: a\r\n\r\n", "414"),
             ("GET / HTTP/1.1\r\nHost: a\r\n\(String(repeating: "X: y\r\n", count: 101))\r\n", "431"),
@@ -132,12 +135,6 @@ private struct EchoHandler: RequestHandler {
         let answer = try await exchange(
             "PUT /early HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n")
         #expect(statuses(answer) == ["403"])
-    }
-
-    @Test func `an answer shorter than its declared length never looks whole`() async throws {
-        let answer = try await exchange("GET /short HTTP/1.1\r\nHost: a\r\n\r\n")
-        #expect(!answer.contains("Content-Length: 3"))
-        #expect(!answer.hasSuffix("abc") || answer.contains("Content-Length: 10"))
     }
 
     @Test func `an exchange that is dropped without an answer is answered 500`() async throws {

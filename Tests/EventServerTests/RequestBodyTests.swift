@@ -1,0 +1,74 @@
+import CacheCore
+import EventServer
+import HTTPModel
+import Testing
+
+/// Bodies that stall, break or come late.
+@Suite struct RequestBodyTests {
+    private func readAll(_ exchange: any Exchange) async throws(ExchangeError) {
+        while try await exchange.readBody() != nil {}
+    }
+
+    @Test func `a body that stalls is answered 408`() async throws {
+        var limits = ServerLimits()
+        limits.bodyTime = 0.1
+        let server = try ScriptedServer(limits: limits) { exchange, _ throws(ExchangeError) in
+            try await readAll(exchange)
+        }
+        let client = try server.client()
+        client.send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\na")
+        #expect(await client.read().hasPrefix("HTTP/1.1 408 "))
+        #expect(await server.journal.nextError() == .disconnected)
+        await server.stop()
+    }
+
+    @Test func `a malformed body is answered 400 although the handler aborts`() async throws {
+        let server = try ScriptedServer { exchange, _ throws(ExchangeError) in try await readAll(exchange) }
+        let client = try server.client()
+        client.send("PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcd\r\n0\r\n\r\n")
+        #expect(await client.read().hasPrefix("HTTP/1.1 400 "))
+        #expect(await server.journal.nextError() == .malformedBody)
+        await server.stop()
+    }
+
+    @Test func `a body that breaks behind a begun answer resets it`() async throws {
+        let server = try ScriptedServer { exchange, _ throws(ExchangeError) in
+            exchange.begin(ResponseHead(status: 200), length: nil)
+            try await readAll(exchange)
+        }
+        let client = try server.client()
+        client.send("PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n")
+        #expect(await client.readToEnd().end == .reset)
+        await server.stop()
+    }
+
+    @Test func `100 Continue never lands in an answer that has begun`() async throws {
+        let server = try ScriptedServer { exchange, _ throws(ExchangeError) in
+            exchange.begin(ResponseHead(status: 200), length: 5)
+            try await exchange.write(Array("12345".utf8))
+            try await readAll(exchange)
+            exchange.finish()
+        }
+        let client = try server.client()
+        client.send("PUT / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n")
+        #expect(await client.read { $0.hasSuffix("12345") }.contains("100 Continue") == false)
+        client.send("x")
+        client.shutWriting()
+        #expect(await client.readToEnd().bytes.isEmpty)
+        await server.stop()
+    }
+
+    @Test func `a client that goes away ends a read with disconnected`() async throws {
+        let server = try ScriptedServer { exchange, _ throws(ExchangeError) in
+            exchange.begin(ResponseHead(status: 200), length: nil)
+            while true { try await exchange.write([1]) }
+        }
+        do {
+            let client = try server.client()
+            client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            _ = await client.readToEnd(atMost: 1)
+        }
+        #expect(await server.journal.nextError() == .disconnected)
+        await server.stop()
+    }
+}
