@@ -101,8 +101,10 @@ final class ExchangeCore: @unchecked Sendable {
             bodyEnd = result
             if how != HL_BODY_END { answer.withLock { $0.keepAlive = false } }
         }
+        // Before the reader goes on: it may abort at once, which would take the answer from the server.
+        let refuses = refusal != nil && takesAnswer()
         reader.take()?.resume(returning: result)
-        if let refusal, let connection, takesAnswer() {
+        if refuses, let refusal, let connection {
             detach()
             hl_connection_refuse(connection, refusal.status, refusal.reason)
         }
