@@ -12,7 +12,7 @@ struct Fetch: Sendable {
     let fields: HTTPFields
     /// Copies whose validators are sent.
     let revalidate: [ServerCopy]
-    /// Whether a whole answer may be kept at all: not for parts and secrets.
+    /// Whether a whole answer may be kept at all: not where the target holds a secret.
     let mayStore: Bool
     /// Whether the one who asks reads the body.
     let hasReader: Bool

@@ -35,7 +35,7 @@ extension Read {
     func fetch(method: HTTPMethod, fields: HTTPFields, revalidate: [ServerCopy], hasReader: Bool) -> Fetch {
         Fetch(
             context: context, counters: counters, request: request, policy: policy, method: method, fields: fields,
-            revalidate: revalidate, mayStore: !request.hasSecretParameter && !fields.contains("Range"),
+            revalidate: revalidate, mayStore: !request.hasSecretParameter,
             hasReader: hasReader, isDurable: !hasReader)
     }
 

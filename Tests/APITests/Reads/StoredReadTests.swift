@@ -159,4 +159,45 @@ struct StoredReadTests {
         #expect(fixture.origin.requests.count == 2)
         #expect(try await fixture.store.entry(fixture.key("/a"))?.copies.isEmpty != false)
     }
+
+    @Test("a part is passed on and never stored; a whole answer to a range request is")
+    func rangeMiss() async throws {
+        fixture.originSays(206, ["Cache-Control": "max-age=60", "Content-Range": "bytes 0-0/2"], "x")
+        #expect(await fixture.ask("/files/a", ["Range": "bytes=0-0"]).status == 206)
+        #expect(fixture.origin.requests.first?.fields["Range"] == "bytes=0-0")
+        #expect(try await fixture.store.entry(fixture.key("/a"))?.copies.isEmpty != false)
+        fixture.originSays(200, ["Cache-Control": "max-age=60"], "xy")
+        #expect(await fixture.ask("/files/a", ["Range": "bytes=0-0"]).text == "xy")
+        let part = await fixture.ask("/files/a", ["Range": "bytes=0-0"])
+        #expect(part.status == 206)
+        #expect(part.text == "x")
+        #expect(fixture.origin.requests.count == 2)
+    }
+
+    @Test(
+        "a refresh in the background changes the server copy",
+        arguments: [
+            "FETCH_FROM_CACHE_SCHEDULE_REFRESH", "FETCH_WITH_REFRESH",
+        ])
+    func refresh(policy: String) async throws {
+        try await fixture.know("/a", "old")
+        fixture.originSays(200, ["Cache-Control": "max-age=60", "ETag": "\"new\""], "new")
+        #expect(await fixture.ask("/resources/a", ["Sync-Policy": "fetch-policy=\(policy)"]).text == "old")
+        while try await fixture.store.entry(fixture.key("/a"))?.copies.first?.etag != "\"new\"" { await Task.yield() }
+        #expect(await fixture.ask("/resources/a").text == "new")
+    }
+
+    @Test("a body that can't be read is fetched again, and is a problem offline", arguments: [true, false])
+    func unreadable(isOnline: Bool) async throws {
+        try await fixture.know("/a", "old")
+        let copy = try #require(try await fixture.store.entry(fixture.key("/a"))?.copies.first)
+        var broken = copy
+        broken.content = Content(digest: Digest(bytes: [UInt8](repeating: 9, count: 32)), length: 3, inline: nil)
+        try await fixture.store.commit([.putCopy(fixture.key("/a"), broken)], durable: true)
+        fixture.originSays(200, ["Cache-Control": "max-age=60"], "new")
+        fixture.network.force(offline: !isOnline)
+        let answer = await fixture.ask("/files/a")
+        #expect(answer.heads == 1)
+        #expect(isOnline ? answer.text == "new" : answer.status >= 500)
+    }
 }
