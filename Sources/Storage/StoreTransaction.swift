@@ -23,8 +23,23 @@ struct StoreTransaction {
     /// Applies all changes, makes room, and throws `StoreError.full` where there is none.
     mutating func apply(_ changes: [StoreChange]) throws {
         let before = effects.totals
+        let isOutcome = isOutcome(changes)
         for change in changes { try apply(change) }
-        try fit(since: before)
+        do {
+            try fit(since: before)
+        } catch StoreError.full where isOutcome {
+            // What became of an accepted write is recorded even in a full store, or the queue could never drain.
+        }
+    }
+
+    /// Whether the changes say what became of operations that are here already, and bring no new one.
+    private func isOutcome(_ changes: [StoreChange]) -> Bool {
+        var isOutcome = false
+        for case .putOperation(let operation) in changes {
+            guard unfinished(operation.id) != nil else { return false }
+            isOutcome = true
+        }
+        return isOutcome
     }
 
     private mutating func apply(_ change: StoreChange) throws {

@@ -113,6 +113,10 @@ extension OperationQueue {
         operation.reason = nil
         operation.lastAnswer = answer
         operation.newTarget = newTarget
+        // The record stays for `receiptRetention`; its bytes are at the origin now, and need no room here.
+        operation.body = nil
+        operation.effective = nil
+        operation.base.content = nil
         var changes = copies
         let (named, later, conflicts) = book.withLock { book in
             (
