@@ -1,5 +1,6 @@
 """Online or offline, and whose requests: faults that users met in systems of this kind."""
 
+import base64
 import http.server
 import threading
 
@@ -67,19 +68,21 @@ def test_N05_online_and_offline_are_told_rightly_both_ways(origin, holdfast):
 
 
 def test_U01_delivery_uses_the_newest_value_of_a_configured_credential(origin, holdfast_with, tmp_path):
+    old, new = ("Basic " + base64.b64encode(b"ann:" + word).decode() for word in (b"old", b"new"))
     token = tmp_path / "token"
-    token.write_text("Bearer T1")
+    token.write_text(old)
     holdfast = holdfast_with(
-        credentials=[{"header": "Authorization", "file": str(token)}],
-        partitionBy=[{"path": "/**", "header": "X-User"}])
+        credentials=[{"header": "Authorization", "file": str(token)}], partitionBy=[{"path": "/**", "basic": "user"}])
+    origin.put("/items/1", {"n": 0})
+    holdfast.get("/items/1", authorization=old)
     origin.stop()
-    identifier = receipt(holdfast.put("/items/1", {"n": 1}, x_user="ann"))
+    identifier = receipt(holdfast.put("/items/1", {"n": 1}, authorization=old))
     origin.order(method="PUT", status=401)
     origin.start()
     eventually(lambda: origin.seen("PUT"))
-    token.write_text("Bearer T2")
+    token.write_text(new)
     holdfast.await_state(identifier, "delivered", 20)
-    assert origin.seen("PUT")[-1].headers["authorization"] == "Bearer T2"
+    assert origin.seen("PUT")[-1].headers["authorization"] == new
 
 
 def test_U03_what_one_identity_queued_is_not_sent_with_anothers_credential(origin, holdfast):
@@ -102,7 +105,7 @@ def test_U05_nothing_is_dropped_while_the_origin_refuses_the_credential(origin, 
     origin.order(status=401, times=1000)
     origin.start()
     eventually(lambda: origin.seen("PUT"))
-    assert holdfast.operation(identifier)["state"] == "pending"
+    holdfast.await_state(identifier, "pending")
 
 
 def test_no_secret_is_written_to_disk(origin, holdfast):

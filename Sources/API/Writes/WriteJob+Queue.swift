@@ -91,6 +91,7 @@ extension WriteJob {
             // A body that was streamed has a digest only now that it is stored.
             let digested = sent.isRepeatable ? sent : content.map { .stored($0) } ?? .none
             let fingerprint = try fingerprint(of: digested)
+            if request.isProven { context.credentials.offered(request.credentials, for: key.partition) }
             let operation = try await context.queue.accept(
                 WriteDraft(
                     key: key, route: request.route, method: method, kind: kind,

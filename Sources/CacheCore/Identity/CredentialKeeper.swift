@@ -34,6 +34,16 @@ package final class CredentialKeeper: Sendable {
         if isNew { listener.withLock { $0 }?(partition) }
     }
 
+    /// A client queued a write with these values, which alone make the partition (no `partitionBy`): another value can't belong to
+    /// it, so they are used for its delivery although the origin has not seen them yet. Known ones stay.
+    package func offered(_ fields: HTTPFields, for partition: PartitionID) {
+        guard partition != .none, !fields.isEmpty else { return }
+        known.withLock { table in
+            guard table[partition]?.fields.isEmpty ?? true else { return }
+            table[partition, default: Known(fields: fields, proven: [])].fields = fields
+        }
+    }
+
     /// Sets what is called when a partition has got a new credential. On any thread; must not block.
     package func onArrival(_ call: @escaping @Sendable (PartitionID) -> Void) { listener.withLock { $0 = call } }
 
