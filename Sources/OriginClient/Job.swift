@@ -42,8 +42,11 @@ struct Job: Sendable {
         guard !method.rawValue.isEmpty, method.rawValue.utf8.allSatisfy(\.isTokenByte) else {
             throw .badAnswer(reason: "the method can't be sent")
         }
-        let target = request.target.fieldBytes
-        guard target.first == UInt8(ascii: "/") || target == [UInt8(ascii: "*")],
+        var target = request.target.fieldBytes
+        let mark = UInt8(ascii: "?")
+        // The base itself, or the base with a query: an empty path is sent as `/` (RFC 9112 3.2.1).
+        if target.isEmpty || target.first == mark, prefix.isEmpty { target.insert(UInt8(ascii: "/"), at: 0) }
+        guard target.isEmpty || [UInt8(ascii: "/"), mark].contains(target[0]) || target == [UInt8(ascii: "*")],
             target.allSatisfy({ $0 > 0x20 && $0 != 0x7F })
         else { throw .badAnswer(reason: "the target can't be sent") }
         self.id = id

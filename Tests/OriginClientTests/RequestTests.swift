@@ -30,7 +30,13 @@ import Testing
         #expect(origin.requests[0].target.fieldBytes == Array("/base".utf8) + target.fieldBytes)
     }
 
-    @Test("a target that would break the request line is not sent", arguments: ["", "a", "/a b", "/a\r\nX: y", "/\0"])
+    @Test("the base itself is asked for with a slash", arguments: [("", "/"), ("?a=b", "/?a=b")])
+    func emptyPath(target: String, sent: String) async throws {
+        _ = try await client(origin).text(request(.get, target))
+        #expect(origin.requests[0].target == sent)
+    }
+
+    @Test("a target that would break the request line is not sent", arguments: ["a", "/a b", "/a\r\nX: y", "/\0"])
     func refusedTarget(_ target: String) async throws {
         #expect(try await client(origin).error(request(.get, target))?.isBadAnswer == true)
         #expect(origin.record.connections == 0)

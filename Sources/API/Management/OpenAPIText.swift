@@ -1271,6 +1271,8 @@ enum OpenAPIText {
                   content:
                     '*/*':
                       schema: {}
+                '304':
+                  description: The copy that the client holds is still right. No content.
                 3XX:
                   description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
                   headers:
@@ -1406,6 +1408,8 @@ enum OpenAPIText {
                   content:
                     '*/*':
                       schema: {}
+                '304':
+                  description: The copy that the client holds is still right. No content.
                 3XX:
                   description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
                   headers:
@@ -2210,6 +2214,8 @@ enum OpenAPIText {
                   content:
                     '*/*':
                       schema: {}
+                '304':
+                  description: The copy that the client holds is still right. No content.
                 3XX:
                   description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
                   headers:
@@ -2345,6 +2351,8 @@ enum OpenAPIText {
                   content:
                     '*/*':
                       schema: {}
+                '304':
+                  description: The copy that the client holds is still right. No content.
                 3XX:
                   description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
                   headers:

@@ -76,6 +76,12 @@ struct Pipeline: Sendable {
         guard let parsed else {
             throw Problem(.notFound, "Ask under /resources, /files or /cache.")
         }
+        // TRACE answers with the credentials that it came with, and CONNECT makes no tunnel here (RFC 9110 9.3.6, 9.3.8).
+        if head.method == .trace || head.method.rawValue == "CONNECT" {
+            throw Problem(
+                .methodNotAllowed, "\(head.method) is not passed on to the origin.",
+                fields: ["Allow": "GET, HEAD, PUT, POST, PATCH, DELETE, OPTIONS"])
+        }
         let request = try resourceRequest(head, parsed, settings)
         if head.method == .get || head.method == .head {
             try await reads.handle(request, exchange)

@@ -116,8 +116,8 @@ struct Fetch: Sendable {
         flight.land(
             .answered(head), reader: hasReader ? spool.makeReader() : nil,
             isShareable: copy.map { isReusable($0) } ?? false)
-        guard let content = await pump(response.body, to: spool, writer) else { return }
-        guard var copy, case .kept(let kept) = content else {
+        guard let content = await pump(response.body, to: spool, writer, length: length) else { return }
+        guard var copy, case .kept(let kept, let last) = content else {
             if method == .get, response.status == 404 || response.status == 410 {
                 await commit([.expire(request.key)])
             }
@@ -128,19 +128,27 @@ struct Fetch: Sendable {
         // What was asked for before a write may show the state before it.
         if flight.isInvalidated || context.queue.lane(of: request.key) != lane { copy.isExpired = true }
         await commit([.putCopy(request.key, copy)])
+        if let last { await spool.append(last) }
         spool.end(.complete(kept))
     }
 
     private enum Pumped {
-        case kept(Content)
+        /// With the piece that makes the body whole, held back until the copy is committed: who has read the whole answer may
+        /// write at once, and that write must find the copy that guards it (design 4).
+        case kept(Content, last: [UInt8]?)
         case passedOn
     }
 
     /// Moves the body; nil where it was cut (the spool is ended then).
-    private func pump(_ body: any BodySource, to spool: Spool, _ writer: (any BodyWriter)?) async -> Pumped? {
+    private func pump(
+        _ body: any BodySource, to spool: Spool, _ writer: (any BodyWriter)?, length: Int64?
+    ) async -> Pumped? {
         var writer = writer
+        var received: Int64 = 0
+        var last: [UInt8]?
         do {
             while let piece = try await body.next() {
+                received += Int64(piece.count)
                 do {
                     try await writer?.append(piece)
                 } catch {
@@ -154,7 +162,11 @@ struct Fetch: Sendable {
                     spool.end(.failed(.cancelled))
                     return nil
                 }
-                await spool.append(piece)
+                if writer != nil, received == length {
+                    last = piece
+                } else {
+                    await spool.append(piece)
+                }
             }
         } catch {
             writer?.discard()
@@ -163,9 +175,10 @@ struct Fetch: Sendable {
         }
         guard let writer, let content = try? await writer.finish() else {
             spool.loseBacking()
+            if let last { await spool.append(last) }
             return .passedOn
         }
-        return .kept(content)
+        return .kept(content, last: last)
     }
 
     private var isShared: Bool { request.key.partition == .none }

@@ -46,7 +46,7 @@ struct SampleOrigin: RequestHandler {
             var collection = collections[name] ?? SampleCollection()
             defer { collections[name] = collection }
             return segments.count == 1
-                ? collection.handle(head, path: "/\(name)", body: body)
+                ? collection.handle(head, path: "/" + Percent.encodeSegment(name), body: body)
                 : collection.handleItem(segments[1], head, body: body)
         }
         var all = fields
@@ -97,7 +97,8 @@ struct SampleCollection: Sendable {
             }
             let (id, item) = add(value)
             return (201, ["ETag": "\"\(item.version)\"", "Location": "\(path)/\(id)"], item.value)
-        default: return (405, ["Allow": "GET, HEAD, POST"], ["error": "a collection takes GET and POST"])
+        case .options: return (204, ["Allow": "GET, HEAD, POST, OPTIONS"], nil)
+        default: return (405, ["Allow": "GET, HEAD, POST, OPTIONS"], ["error": "a collection takes GET and POST"])
         }
     }
 
@@ -109,6 +110,7 @@ struct SampleCollection: Sendable {
             if isUnchanged(head, tag) { return (304, ["ETag": tag], nil) }
             return (200, ["ETag": tag], items[index].item.value)
         }
+        if head.method == .options { return (204, ["Allow": "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"], nil) }
         if let wanted = head.fields.combined("If-Match"),
             !(tag.map { EntityTagCondition(wanted).matchesStrongly(ETag($0)) } ?? false)
         {
@@ -136,7 +138,7 @@ struct SampleCollection: Sendable {
             let item = Item(value: value, version: version)
             if let index { items[index].item = item } else { items.append((id, item)) }
             return (index == nil ? 201 : 200, ["ETag": "\"\(version)\""], value)
-        default: return (405, ["Allow": "GET, HEAD, PUT, PATCH, DELETE"], ["error": "not that method"])
+        default: return (405, ["Allow": "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"], ["error": "not that method"])
         }
     }
 
