@@ -92,6 +92,7 @@ struct Application {
             throw ConfigurationError("\(error)")
         }
         credentials.onArrival { queue.credentialArrived(for: $0) }
+        _ = await sources.current()
         deliverer.start()
         readiness.isReady.store(true, ordering: .relaxed)
         self.readiness = readiness

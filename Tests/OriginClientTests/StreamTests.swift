@@ -30,7 +30,7 @@ import Testing
                 .open(begun), .pattern(count: Self.size), .open(isSent),
             ]
         }
-        let client = try client(origin) { $0.idleTimeout = 0.2 }
+        let client = try client(origin) { $0.idleTimeout = 2 }
         let slow = try await client.send(request(.get, "/slow")).body
         // Others are served meanwhile; waiting for the reader is nobody's timeout.
         for _ in 0..<200 { #expect(try await client.text(request(.get, "/")) == "ok") }
@@ -55,14 +55,15 @@ import Testing
     @Test func `An origin that does not read holds the source back`() async throws {
         let gate = Gate()
         let origin = ScriptedOrigin(beforeBody: { _ in [.wait(gate)] }) { .answer(200, [:], "\($0.bodyLength)") }
-        let client = try client(origin) { $0.idleTimeout = 0.3 }
+        let client = try client(origin) { $0.idleTimeout = 2 }
         let source = CountedSource(size: Self.size)
         let error = await client.error(
             OriginRequest(method: .put, target: "/", body: .stream(length: nil, source: source)))
         #expect(error?.isTimeout == true, "\(String(describing: error))")
         // What the sockets hold and what waits in the queue, far from the whole.
         #expect(source.pulled < Self.size / 2)
-        #expect(source.isCancelled)
+        // The transfer ends before its source hears of it; the suite's time limit ends the wait.
+        while !source.isCancelled { await Task.yield() }
         gate.open()
     }
 

@@ -86,12 +86,12 @@ struct Read: Sendable {
         let timeToLive = timeToLive(of: copy)
         var cacheStatus = CacheStatus.hit(ttl: Int(timeToLive.rounded(.down)), detail: detail)
         cacheStatus.forwardStatus = forwardStatus
-        try await stored.send(
-            Representation(copy, syncState: syncState, now: context.clock.now), cacheStatus)
         if !isStale, detail == nil, timeToLive > 0, syncState == "synced" {
             await isPublishable?.publish(
                 copy, request: request, policy: policy, timeToLive: timeToLive, ticket: ticket, context: context)
         }
+        try await stored.send(
+            Representation(copy, syncState: syncState, now: context.clock.now), cacheStatus)
     }
 
     /// Asks the origin in the background, once an entry.
