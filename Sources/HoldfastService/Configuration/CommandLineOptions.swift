@@ -78,7 +78,7 @@ package struct CommandLineOptions: Sendable {
           --listen unix:PATH      a Unix socket instead
           --data DIR              where the store lives; default ./holdfast-data
           --config FILE           a JSON file with these and all other settings
-          --cache-mode MODE       no, initialized, manualSaving or automatic (default)
+          --cache-mode MODE       automatic, the only mode of this version
           --threads N             loop threads; default 1
           --ca-file FILE          certificates to trust for an https origin
           --insecure              serve other addresses than loopback without access tokens
