@@ -133,6 +133,8 @@ final class FakeQueue: DeliveryQueue, WriteQueue {
     func lane(of key: EntryKey) -> LaneStatus { .empty }
     func resolve(_ target: Target, of partition: PartitionID) -> ResolvedTarget { .itself }
     func serverTag(forDelivered hfTag: String, of key: EntryKey) async -> String? { nil }
+    func takeTurn(at key: EntryKey, deadline: Double) async -> Bool { true }
+    func passTurn(at key: EntryKey) {}
     func lookUp(key: String, fingerprint: Digest, of partition: PartitionID) async throws -> KeyLookup { .new }
     func accept(_ draft: WriteDraft) async throws -> Operation {
         state.withLock { $0.accepted.append(draft) }

@@ -7,6 +7,8 @@ extension WriteJob {
 
     /// `deadline` (seconds since 1970): until then the outcome is waited for; nil answers at once.
     func answer(for operation: Operation, deadline: Double?) async throws {
+        // Whoever waits for delivery must not hold it up.
+        turn?.pass()
         var latest = operation
         if let deadline {
             latest = await context.queue.outcome(of: operation.id, deadline: deadline) ?? operation
@@ -84,6 +86,7 @@ extension WriteJob {
     func send(_ status: Int, _ fields: HTTPFields, _ content: Content, syncState: String?) async throws {
         if let bytes = content.inline { return respond(status, fields, syncState: syncState, body: bytes) }
         let source = try await context.store.read(content, range: nil)
+        turn?.pass()
         exchange.begin(head(status, fields, syncState: syncState), length: content.length)
         await relay([], source)
     }
@@ -98,6 +101,8 @@ extension WriteJob {
 
     /// Carries the rest of a begun answer; breaks the connection off where it is cut.
     func relay(_ ahead: [[UInt8]], _ source: any BodySource) async {
+        // What the write changes is stored by now: the next of the resource need not wait for a slow reader.
+        turn?.pass()
         do {
             for piece in ahead { try await exchange.write(piece) }
             while let piece = try await source.next() { try await exchange.write(piece) }

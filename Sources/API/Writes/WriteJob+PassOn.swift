@@ -4,15 +4,22 @@ import HTTPModel
 /// OPTIONS, PROPFIND, MOVE and whatever else there is: passed on, never queued (design 4, "Other methods").
 extension WriteJob {
     func passOn() async throws {
+        var turn: ResourceTurn?
+        if !method.isSafe {
+            turn = await ResourceTurn(at: key, in: context.queue, deadline: context.clock.now + laneWait)
+            guard turn != nil else { throw Self.lanePending }
+        }
+        defer { turn?.pass() }
+        try await loaded(with: turn).passOnInTurn()
+    }
+
+    private func passOnInTurn() async throws {
         guard !isGone else {
             throw Problem(
                 .notFound, "The origin named no target for what was created under this temporary one.", status: 410)
         }
         guard context.network.state.isOnline else { throw Self.notQueueable(method) }
-        guard context.queue.lane(of: key) == .empty else {
-            throw Problem(
-                .lanePending, "Queued writes of this target are not delivered yet. POST /cache/sync, then try again.")
-        }
+        guard context.queue.lane(of: key) == .empty else { throw Self.lanePending }
         let body = try await reader.read(mayStream: true, isForbiddenToKeep: true)
         switch try await transmit(method, request.originFields, body) {
         case .notSent: throw Self.notQueueable(method)
@@ -30,6 +37,11 @@ extension WriteJob {
             if !changes.isEmpty { try await context.store.commit(changes, durable: true) }
             await pass(answer)
         }
+    }
+
+    private static var lanePending: Problem {
+        Problem(
+            .lanePending, "Other writes of this target are not delivered yet. POST /cache/sync, then try again.")
     }
 
     private static func notQueueable(_ method: HTTPMethod) -> Problem {

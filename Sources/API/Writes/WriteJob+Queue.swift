@@ -25,8 +25,8 @@ extension WriteJob {
     /// The policy of the offline column.
     var offlinePolicy: Policy { request.policy(entry: entry, offline: true) }
 
-    /// The offline column. `body` nil: not read yet.
-    func queueOffline(_ body: SentBody?, state: OperationState = .pending) async throws {
+    /// The offline column.
+    func queueOffline(_ body: SentBody, state: OperationState = .pending) async throws {
         let kind = try await kind()
         if let refusal = refusal(offlinePolicy) { throw refusal }
         try checkContentType()
@@ -45,27 +45,21 @@ extension WriteJob {
     }
 
     /// Behind a lane while online: the origin's own answer when the turn comes in time, else 202, or 503 with nothing kept.
-    func takeTurn(_ body: SentBody?, _ kind: OperationKind) async throws {
-        let wait = preferences.wait ?? request.settings.laneWait
-        let deadline = context.clock.now + wait
+    func takePlace(_ body: SentBody, _ kind: OperationKind, deadline: Double) async throws {
         if let refusal = refusal(policy) {
             // Where it may not be queued it waits in its connection; queued and taken back, it might take with it what it was
             // merged into.
-            try await waitForTurn(body, deadline: deadline, or: refusal)
-            let sent: SentBody
-            if let body {
-                sent = body
-            } else {
-                sent = try await reader.read(mayStream: true, isForbiddenToKeep: isForbiddenToKeep)
-            }
-            return try await sendNow(sent)
+            guard context.clock.now < deadline else { throw refusal }
+            turn?.pass()
+            try await waitForLane(body, deadline: deadline, or: refusal)
+            return try await perform(body, deadline: deadline)
         }
         let operation = try await accept(body, kind, state: .pending)
         try await answer(for: operation, deadline: deadline)
     }
 
-    private func waitForTurn(_ body: SentBody?, deadline: Double, or refusal: Problem) async throws {
-        while context.queue.lane(of: key) != .empty || namesTemporaryTarget(body ?? .none) {
+    private func waitForLane(_ body: SentBody, deadline: Double, or refusal: Problem) async throws {
+        while context.queue.lane(of: key) != .empty || namesTemporaryTarget(body) {
             let now = context.clock.now
             guard now < deadline else { throw refusal }
             if let edit = context.queue.localEdit(of: key) {
@@ -79,17 +73,15 @@ extension WriteJob {
 
     /// Queues, and keeps the request's Sync-Policy with the entry.
     private func accept(
-        _ body: SentBody?, _ kind: OperationKind, state: OperationState, base: Base? = nil
+        _ body: SentBody, _ kind: OperationKind, state: OperationState, base: Base? = nil
     ) async throws -> Operation {
-        let sent: SentBody
-        if let body { sent = body } else { sent = try await reader.read(mayStream: false) }
-        let content = try await kept(sent)
+        let content = try await kept(body)
         do {
             if method == .patch, let content, content.length > request.settings.maxJSONSize {
                 throw Problem(.tooLarge, "A patch has at most \(request.settings.maxJSONSize) bytes (maxJSONSize).")
             }
             // A body that was streamed has a digest only now that it is stored.
-            let digested = sent.isRepeatable ? sent : content.map { .stored($0) } ?? .none
+            let digested = body.isRepeatable ? body : content.map { .stored($0) } ?? .none
             let fingerprint = try fingerprint(of: digested)
             if request.isProven { context.credentials.offered(request.credentials, for: key.partition) }
             let operation = try await context.queue.accept(

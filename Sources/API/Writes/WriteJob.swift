@@ -11,7 +11,10 @@ struct WriteJob: Sendable {
     let request: ResourceRequest
     /// Whether it is a temporary target that never became real.
     let isGone: Bool
-    let entry: Entry?
+    /// nil until `loaded`.
+    private(set) var entry: Entry?
+    /// The turn at the resource, where this write has it.
+    private(set) var turn: ResourceTurn?
     let clientKey: String?
     let preferences: Preferences
     let flights: Flights
@@ -19,7 +22,7 @@ struct WriteJob: Sendable {
     init(
         context: ServiceContext, request: ResourceRequest, exchange: any Exchange, clientKey: String?,
         flights: Flights
-    ) async throws {
+    ) {
         self.context = context
         self.exchange = exchange
         self.clientKey = clientKey
@@ -30,8 +33,15 @@ struct WriteJob: Sendable {
         case .moved(let target): (self.request, isGone) = (request.retargeted(to: target), false)
         case .gone: (self.request, isGone) = (request, true)
         }
-        entry = try await context.store.entry(self.request.key)
         preferences = Preferences(request.head.fields)
+    }
+
+    /// With the entry as it is now, and the turn.
+    func loaded(with turn: ResourceTurn?) async throws -> WriteJob {
+        var job = self
+        job.entry = try await context.store.entry(key)
+        job.turn = turn
+        return job
     }
 
     var key: EntryKey { request.key }
@@ -58,40 +68,13 @@ struct WriteJob: Sendable {
                 return try await answer(for: operation, deadline: preferences.wait.map { context.clock.now + $0 })
             case .answered(let kept, let operation): return try await replay(kept, operation)
             case .unknownOutcome(let record):
-                return try await queueAgain(sent, after: record)
+                return try await perform(sent, after: record, deadline: context.clock.now + laneWait)
             case .reused:
                 throw Problem(
                     .keyReused, "A key names one request: method, target, preconditions and body. Use a new one.")
             }
         }
-        guard !isGone else {
-            throw Problem(
-                .notFound, "The origin named no target for what was created under this temporary one.", status: 410)
-        }
-        guard context.network.state.isOnline else { return try await queueOffline(body) }
-        try checkContentType()
-        let kind = try await kind()
-        switch context.queue.lane(of: key) {
-        case .active: return try await takeTurn(body, kind)
-        case .stopped where method == .patch || kind == .action:
-            throw Problem(
-                .laneStopped, "Retry, change or discard the stopped write first (/cache/operations), or PUT the whole.")
-        case .stopped, .empty: break
-        }
-        if let body, let clientKey, method == .post,
-            try await context.store.operation(partition: key.partition, key: clientKey)?.state.isStopped ?? false
-        {
-            // The stopped one is tried again as itself, so that it can't be made twice.
-            return try await takeTurn(body, kind)
-        }
-        let sent: SentBody
-        if let body {
-            sent = body
-        } else {
-            sent = try await reader.read(mayStream: true, isForbiddenToKeep: isForbiddenToKeep)
-        }
-        if namesTemporaryTarget(sent) { return try await takeTurn(sent, kind) }
-        try await sendNow(sent)
+        try await perform(body, deadline: context.clock.now + laneWait)
     }
 
     /// A value that the origin has not accepted yet sees nothing that is kept (design 4, "Whose"): it is shown to the origin first.

@@ -20,7 +20,7 @@ package final class WriteService: WriteHandler {
 
     package func handle(_ request: ResourceRequest, _ exchange: any Exchange) async throws {
         let key = request.head.fields["Idempotency-Key"].map { String($0.trimmingFieldSpace) }
-        let job = try await WriteJob(
+        let job = WriteJob(
             context: context, request: request, exchange: exchange, clientKey: key, flights: flights)
         guard request.method.isQueueable else { return try await job.passOn() }
         guard let key else { return try await job.run() }

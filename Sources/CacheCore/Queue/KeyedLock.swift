@@ -33,6 +33,9 @@ package final class KeyedLock<Key: Hashable & Sendable>: Sendable {
         }
     }
 
+    /// Whether somebody holds the key, or all of them.
+    package func isHeld(_ key: Key) -> Bool { state.withLock { $0.wholeIsHeld || $0.held[key] != nil } }
+
     /// Takes the key at once or not at all.
     package func tryLock(_ key: Key) -> Bool {
         state.withLock { state in

@@ -81,14 +81,16 @@ extension LaneBook {
     /// Remembers how the operation was before it was claimed, for `notSent`.
     mutating func noteClaim(_ operation: Operation) { claims[operation.id] = operation }
 
-    /// `now` where something can be claimed at once, else the earliest time at which something can.
-    mutating func nextDue(now: Double) -> Double? {
+    /// `now` where something can be claimed at once, else the earliest time at which something can. `isFree`: whether the lane can be
+    /// had now; whoever frees it tells of it.
+    mutating func nextDue(now: Double, isFree: (EntryKey) -> Bool) -> Double? {
         while let item = ready.first {
             guard let operation = operations[item.id], isWaiting(operation), operation.nextAttemptAt ?? 0 <= now else {
                 _ = ready.pop()
                 if let operation = operations[item.id], isWaiting(operation) { refresh(operation.lane) }
                 continue
             }
+            guard isFree(operation.lane) else { break }
             return now
         }
         while let item = timed.first {

@@ -4,7 +4,7 @@ import Synchronization
 extension OperationQueue {
     package func claim(limit: Int, now: Double) async throws -> [Claim] {
         let taken = book.withLock { book in
-            book.candidates(limit: limit, now: now) { locks.tryLock($0) }
+            book.candidates(limit: limit, now: now) { !turns.isTaken($0) && locks.tryLock($0) }
         }
         guard !taken.isEmpty else { return [] }
         var wasMissed = false

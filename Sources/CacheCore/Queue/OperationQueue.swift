@@ -15,6 +15,8 @@ package final class OperationQueue: WriteQueue, DeliveryQueue {
     let locks = KeyedLock<EntryKey>()
     /// Held around an acceptance with an Idempotency-Key, always before the lane's lock.
     let keyLocks = KeyedLock<LaneBook.Name>()
+    /// Of writes that go to the origin at once. A lane is not claimed while one of them is under way.
+    let turns = NamedTurns<EntryKey>()
     let waiters = Mutex(OutcomeWaiters())
     let deliveredTags = Mutex(DeliveredTags())
     private let wake = Mutex<(@Sendable () -> Void)?>(nil)
@@ -76,11 +78,22 @@ package final class OperationQueue: WriteQueue, DeliveryQueue {
         workAppeared()
     }
 
-    package func nextDue(now: Double) -> Double? { book.withLock { $0.nextDue(now: now) } }
+    package func nextDue(now: Double) -> Double? {
+        book.withLock { book in book.nextDue(now: now) { !turns.isTaken($0) && !locks.isHeld($0) } }
+    }
 
     func workAppeared() { wake.withLock { $0 }?() }
 
-    // MARK: Locks and commits
+    // MARK: Turns, locks and commits
+
+    package func takeTurn(at key: EntryKey, deadline: Double) async -> Bool {
+        await turns.take(key, until: deadline, of: clock)
+    }
+
+    package func passTurn(at key: EntryKey) {
+        turns.pass(key)
+        if lane(of: key) != .empty { workAppeared() }
+    }
 
     /// Runs `body` while nobody else changes the lane, or any lane where `whole`.
     func holding<Value: Sendable>(

@@ -106,6 +106,12 @@ package protocol WriteQueue: Sendable {
     /// The server tag that a delivered edit with this `hf-` tag got; nil where the tag is unknown or the edit still pending.
     func serverTag(forDelivered hfTag: String, of key: EntryKey) async -> String?
 
+    /// Waits for the turn of a write that goes to the origin at once, at most until `deadline` (seconds since 1970); false where it
+    /// has not come by then. Until `passTurn` no other such write has it, and nothing of the lane is sent.
+    func takeTurn(at key: EntryKey, deadline: Double) async -> Bool
+    /// Ends the turn that `takeTurn` gave.
+    func passTurn(at key: EntryKey)
+
     /// Looks an Idempotency-Key up, before anything else is decided.
     func lookUp(key: String, fingerprint: Digest, of partition: PartitionID) async throws -> KeyLookup
 

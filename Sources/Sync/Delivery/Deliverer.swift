@@ -77,7 +77,12 @@ package final class Deliverer: Delivery {
     }
 
     package func resolve(_ conflict: Conflict, by resolution: Resolution) async throws -> ResolutionOutcome {
-        try await Resolver(conflict, context: context).resolve(by: resolution)
+        let deadline = context.clock.now + context.settings.current.laneWait
+        guard await context.queue.takeTurn(at: conflict.key, deadline: deadline) else {
+            throw Problem(.operationBusy, "Another write of the target is under way. Try again in a moment.")
+        }
+        defer { context.queue.passTurn(at: conflict.key) }
+        return try await Resolver(conflict, context: context).resolve(by: resolution)
     }
 
     package func syncNow(deadline: Double) async -> [OperationID] {

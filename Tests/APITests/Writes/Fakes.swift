@@ -41,6 +41,8 @@ final class InProcessOrigin: Origin {
     enum Step: Sendable {
         case answer(Int, HTTPFields, String)
         case failure(OriginError)
+        /// Received at once, answered when the latch opens.
+        indirect case held(Latch, Step)
     }
     struct Received: Sendable {
         var method: HTTPMethod
@@ -56,10 +58,13 @@ final class InProcessOrigin: Origin {
     func then(_ status: Int, _ fields: HTTPFields = HTTPFields(), _ body: String = "") {
         steps.withLock { $0.append(.answer(status, fields, body)) }
     }
+    func thenHold(_ latch: Latch, _ status: Int, _ fields: HTTPFields = HTTPFields(), _ body: String = "") {
+        steps.withLock { $0.append(.held(latch, .answer(status, fields, body))) }
+    }
     func thenFail(_ error: OriginError) { steps.withLock { $0.append(.failure(error)) } }
 
     func send(_ request: OriginRequest) async throws(OriginError) -> OriginResponse {
-        let step = steps.withLock { $0.isEmpty ? Step.answer(500, HTTPFields(), "unscripted") : $0.removeFirst() }
+        var step = steps.withLock { $0.isEmpty ? Step.answer(500, HTTPFields(), "unscripted") : $0.removeFirst() }
         if case .failure(let error) = step { throw error }
         var body: [UInt8] = []
         switch request.body {
@@ -70,6 +75,10 @@ final class InProcessOrigin: Origin {
         }
         log.withLock {
             $0.append(Received(method: request.method, target: request.target, fields: request.fields, body: body))
+        }
+        if case .held(let latch, let then) = step {
+            await latch.wait()
+            step = then
         }
         guard case .answer(let status, let fields, let text) = step else { throw .cancelled }
         return OriginResponse(status: status, fields: fields, body: MemoryBodySource(Array(text.utf8)))

@@ -1,0 +1,72 @@
+import CacheCore
+import HTTPModel
+
+/// Order among the writes of one resource (design 4, "Behind a lane").
+extension WriteJob {
+    /// Seconds that a write waits for those before it.
+    var laneWait: Double { preferences.wait ?? request.settings.laneWait }
+
+    /// Online or offline, after the writes of the same resource that came before. `body` nil: not read yet. `record`: of an earlier
+    /// attempt under the same key whose outcome is unknown.
+    func perform(_ body: SentBody?, after record: KeyRecord? = nil, deadline: Double) async throws {
+        var job = self
+        var body = body
+        while true {
+            try job.checkIsThere()
+            let known = try await job.loaded(with: nil)
+            let kind = try await known.kind()
+            let sent: SentBody
+            if let body { sent = body } else { sent = try await known.takeBody() }
+            body = sent
+            // A new member has no order with anything that is there already.
+            let turn = kind == .create ? nil : await ResourceTurn(at: job.key, in: context.queue, deadline: deadline)
+            defer { turn?.pass() }
+            let current = WriteJob(
+                context: context, request: original, exchange: exchange, clientKey: clientKey, flights: flights)
+            // A temporary target may have become real meanwhile.
+            guard current.key == job.key, !current.isGone else {
+                job = current
+                continue
+            }
+            let loaded = try await current.loaded(with: turn)
+            if let record { return try await loaded.queueAgain(sent, after: record) }
+            return try await loaded.write(
+                sent, kind, isBehind: turn == nil && kind != .create, deadline: deadline)
+        }
+    }
+
+    private func checkIsThere() throws {
+        guard isGone else { return }
+        throw Problem(
+            .notFound, "The origin named no target for what was created under this temporary one.", status: 410)
+    }
+
+    /// Read before the turn, so that a slow client holds up nobody; what is going to be refused is refused before.
+    private func takeBody() async throws -> SentBody {
+        let isOnline = context.network.state.isOnline
+        if !isOnline, let refusal = refusal(offlinePolicy) { throw refusal }
+        try checkContentType()
+        return try await reader.read(mayStream: isOnline, isForbiddenToKeep: isForbiddenToKeep)
+    }
+
+    /// `isBehind`: another write of the resource is still on its way to the origin.
+    private func write(_ body: SentBody, _ kind: OperationKind, isBehind: Bool, deadline: Double) async throws {
+        guard context.network.state.isOnline else { return try await queueOffline(body) }
+        try checkContentType()
+        if isBehind || namesTemporaryTarget(body) { return try await takePlace(body, kind, deadline: deadline) }
+        switch context.queue.lane(of: key) {
+        case .active: return try await takePlace(body, kind, deadline: deadline)
+        case .stopped where method == .patch || kind == .action:
+            throw Problem(
+                .laneStopped, "Retry, change or discard the stopped write first (/cache/operations), or PUT the whole.")
+        case .stopped, .empty: break
+        }
+        if let clientKey, method == .post,
+            try await context.store.operation(partition: key.partition, key: clientKey)?.state.isStopped ?? false
+        {
+            // The stopped one is tried again as itself, so that it can't be made twice.
+            return try await takePlace(body, kind, deadline: deadline)
+        }
+        try await sendNow(body)
+    }
+}
