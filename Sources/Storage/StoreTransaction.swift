@@ -32,14 +32,19 @@ struct StoreTransaction {
         }
     }
 
-    /// Whether the changes say what became of operations that are here already, and bring no new one.
+    /// Whether the changes bring no new operation, and either say what becomes of one on its way to the origin or out of the queue, or
+    /// make the bodies of none larger.
     private func isOutcome(_ changes: [StoreChange]) -> Bool {
-        var isOutcome = false
+        var isDelivery = false
+        var grows = false
+        var isEmpty = true
         for case .putOperation(let operation) in changes {
-            guard unfinished(operation.id) != nil else { return false }
-            isOutcome = true
+            guard let old = unfinished(operation.id) else { return false }
+            isEmpty = false
+            if operation.state.isFinal || operation.state == .sending || old.state == .sending { isDelivery = true }
+            if operation.bodyBytes > old.bodyBytes { grows = true }
         }
-        return isOutcome
+        return !isEmpty && (isDelivery || !grows)
     }
 
     private mutating func apply(_ change: StoreChange) throws {

@@ -145,6 +145,28 @@ import Testing
         await again.close()
     }
 
+    @Test func `What becomes of an operation is recorded in a full store, and no growth is`() async throws {
+        let store = try folder.open(StoreOptions(maxStoreSize: 275_000))
+        let answer = try await store.makeContent([UInt8](repeating: 8, count: 10_000), for: .operation)
+        let content = try await store.makeContent([UInt8](repeating: 7, count: 90_000), for: .operation)
+        var operation = sampleOperation(1, content)
+        operation.lastAnswer = nil
+        operation.state = .sending
+        try await store.commit([.putOperation(operation)], durable: true)
+        #expect(await refusal(of: [.putOperation(sampleOperation(2, content))], by: store) == .full)
+        operation.lastAnswer = KeptAnswer(status: 400, fields: [:], content: answer)
+        operation.state = .failed
+        #expect(await refusal(of: [.putOperation(operation)], by: store) == nil)
+        var larger = operation
+        larger.fields["X-Long"] = String(repeating: "x", count: 1_000)
+        larger.lastAnswer?.content = content
+        #expect(await refusal(of: [.putOperation(larger)], by: store) == .full)
+        larger.lastAnswer = operation.lastAnswer
+        larger.state = .sending
+        #expect(await refusal(of: [.putOperation(larger)], by: store) == nil)
+        await store.close()
+    }
+
     @Test func `A body file whose bytes changed is set aside, and stored anew is whole`() async throws {
         let bytes = [UInt8](repeating: 5, count: 100_000)
         let store = try folder.open()

@@ -72,6 +72,8 @@ func sampleOperation(_ sequence: Int64, _ content: Content?) -> Operation {
     operation.reason = "credential"
     operation.nextAttemptAt = 9
     operation.lastAnswer = KeptAnswer(status: 503, fields: ["A": "b"], content: content)
+    operation.membersBefore = .marks([0, .max], at: 8)
+    operation.memberName = "17"
     operation.policy.post = .action
     operation.policy.queueOnStatus = [502, 503]
     return operation

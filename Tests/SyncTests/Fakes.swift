@@ -80,6 +80,7 @@ final class FakeQueue: DeliveryQueue, WriteQueue {
         var closed: [EntryKey] = []
         var recorded: [Conflict] = []
         var accepted: [WriteDraft] = []
+        var before: [OperationID: MembersBefore] = [:]
         var wake: (@Sendable () -> Void)?
     }
     private let state: Mutex<State>
@@ -91,7 +92,9 @@ final class FakeQueue: DeliveryQueue, WriteQueue {
     var recorded: [Conflict] { state.withLock { $0.recorded } }
     var accepted: [WriteDraft] { state.withLock { $0.accepted } }
 
-    func claim(limit: Int, now: Double) async throws -> [Claim] {
+    func claim(
+        limit: Int, now: Double, membersBefore: @Sendable (EntryKey) -> MembersBefore?
+    ) async throws -> [Claim] {
         state.withLock { state in
             let taken = state.waiting.filter { state.due[$0.id] ?? 0 <= now }.prefix(limit)
             state.waiting.removeAll { operation in taken.contains { $0.id == operation.id } }
@@ -101,6 +104,11 @@ final class FakeQueue: DeliveryQueue, WriteQueue {
                 return Claim(operation: operation, mustVerify: operation.state == .unknown)
             }
         }
+    }
+
+    func before(_ id: OperationID) -> MembersBefore? { state.withLock { $0.before[id] } }
+    func keep(_ before: MembersBefore, of id: OperationID) async throws {
+        state.withLock { $0.before[id] = before }
     }
 
     func record(_ outcome: DeliveryOutcome, of id: OperationID) async throws {

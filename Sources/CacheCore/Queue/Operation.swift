@@ -68,6 +68,16 @@ package struct KeptAnswer: Sendable, Hashable {
     }
 }
 
+/// What the list at a collection showed before a create first left (design 5, "Once in effect").
+package enum MembersBefore: Sendable, Hashable {
+    /// It was not looked at: the create was sent elsewhere before, or the origin tells repeats by their key.
+    case notRead
+    /// It can't be read whole.
+    case unreadable
+    /// The members by a hash of what lists know each by, as the list showed them at `at` (seconds since 1970).
+    case marks([UInt64], at: Double)
+}
+
 /// One queued write (design 1, 5). A value: the queue's in-memory book and the store hold equal copies; a change is
 /// committed to the store first, then shown.
 package struct Operation: Sendable, Hashable {
@@ -116,6 +126,10 @@ package struct Operation: Sendable, Hashable {
     package var conflictID: String?
     /// After delivery of a create: the real target.
     package var newTarget: Target?
+    /// Of a create; nil until it may have left.
+    package var membersBefore: MembersBefore?
+    /// After delivery of a create: what lists know the new member by, where that is known.
+    package var memberName: String?
     /// The operation that replaced this one.
     package var supersededBy: OperationID?
     package var createdAt: Double

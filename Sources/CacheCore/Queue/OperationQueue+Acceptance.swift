@@ -77,6 +77,7 @@ extension OperationQueue {
         if draft.initialState == .unknown {
             operation.state = .unknown
             operation.wasSent = true
+            operation.membersBefore = draft.kind == .create ? .notRead : nil
         }
         setPrecondition(of: &operation, by: judgement, placement: placement, known: known, draft: draft)
         if let merged = placement.merged { merge(merged, into: &operation, from: draft) }
@@ -261,11 +262,8 @@ extension OperationQueue {
         operation.target = operation.temporaryTarget ?? operation.target
         operation.temporaryTarget = nil
         operation.method = .delete
-        operation.state = .delivered
-        operation.reason = Reason.coalesced
-        operation.finishedAt = now
+        operation.finish(as: .delivered, reason: Reason.coalesced, at: now)
         operation.lastAnswer = KeptAnswer(status: 204, fields: HTTPFields())
-        operation.body = nil
     }
 
     /// A resolution makes the stopped operation pending again, in its own place before the later ones (design 6).

@@ -2,7 +2,9 @@ import HTTPModel
 import Synchronization
 
 extension OperationQueue {
-    package func claim(limit: Int, now: Double) async throws -> [Claim] {
+    package func claim(
+        limit: Int, now: Double, membersBefore: @Sendable (EntryKey) -> MembersBefore?
+    ) async throws -> [Claim] {
         let taken = book.withLock { book in
             book.candidates(limit: limit, now: now) { !turns.isTaken($0) && locks.tryLock($0) }
         }
@@ -12,6 +14,7 @@ extension OperationQueue {
             for operation in taken where locks.unlock(operation.lane) { wasMissed = true }
             if wasMissed { workAppeared() }
         }
+        let isIdempotent = settings.current.idempotentOrigin
         let claimed = taken.map { before in
             var operation = before
             operation.state = .sending
@@ -19,6 +22,11 @@ extension OperationQueue {
             operation.wasSent = true
             operation.reason = nil
             operation.nextAttemptAt = nil
+            // One of unknown outcome that has none yet was claimed and never left.
+            if operation.kind == .create, before.state == .pending, operation.membersBefore == nil {
+                let collection = EntryKey(partition: operation.partition, target: operation.target)
+                operation.membersBefore = isIdempotent ? .notRead : membersBefore(collection)
+            }
             // What an edit before it left open is settled at the latest here: an own tag never leaves.
             if !ClientPrecondition.ownTags(in: operation.precondition).isEmpty {
                 operation.precondition = operation.base.strictPrecondition
@@ -37,6 +45,15 @@ extension OperationQueue {
         return zip(claimed, taken).map { Claim(operation: $0, mustVerify: $1.state == .unknown) }
     }
 
+    package func keep(_ before: MembersBefore, of id: OperationID) async throws {
+        guard let operation = operation(id) else { return }
+        try await holding(operation.lane, whole: false) {
+            guard var operation = self.operation(id), operation.state == .sending else { return }
+            operation.membersBefore = before
+            try await commit([.putOperation(operation)])
+        }
+    }
+
     package func record(_ outcome: DeliveryOutcome, of id: OperationID) async throws {
         guard let operation = operation(id) else { return }
         // A create gives its target away, which others may name.
@@ -50,8 +67,10 @@ extension OperationQueue {
     private func changes(of outcome: DeliveryOutcome, for sent: Operation) async throws -> [StoreChange] {
         var operation = sent
         switch outcome {
-        case .delivered(let answer, let newTarget, let newBase, let copies):
-            return try await delivered(sent, answer: answer, newTarget: newTarget, newBase: newBase, copies: copies)
+        case .delivered(let answer, let newTarget, let newBase, let copies, let memberName):
+            operation.memberName = memberName
+            return try await delivered(
+                operation, answer: answer, newTarget: newTarget, newBase: newBase, copies: copies)
         case .retry(let time, let answer, let reason):
             operation.lastAnswer = answer
             operation.state = .pending
@@ -108,15 +127,9 @@ extension OperationQueue {
         _ sent: Operation, answer: KeptAnswer?, newTarget: Target?, newBase: Base, copies: [StoreChange]
     ) async throws -> [StoreChange] {
         var operation = sent
-        operation.state = .delivered
-        operation.finishedAt = clock.now
-        operation.reason = nil
+        operation.finish(as: .delivered, reason: nil, at: clock.now)
         operation.lastAnswer = answer
         operation.newTarget = newTarget
-        // The record stays for `receiptRetention`; its bytes are at the origin now, and need no room here.
-        operation.body = nil
-        operation.effective = nil
-        operation.base.content = nil
         var changes = copies
         let (named, later, conflicts) = book.withLock { book in
             (

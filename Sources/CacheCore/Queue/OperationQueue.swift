@@ -134,11 +134,23 @@ package final class OperationQueue: WriteQueue, DeliveryQueue {
         _ operation: Operation, as state: OperationState, reason: String?, supersededBy: OperationID? = nil
     ) -> StoreChange {
         var finished = operation
-        finished.state = state
-        finished.reason = reason
+        finished.finish(as: state, reason: reason, at: clock.now)
         finished.supersededBy = supersededBy
-        finished.nextAttemptAt = nil
-        finished.finishedAt = clock.now
         return .putOperation(finished)
+    }
+}
+
+extension Operation {
+    /// Makes it its own receipt, which stays for `receiptRetention`. The bytes are at the origin, in a conflict or not wanted any more,
+    /// and need no room here.
+    mutating func finish(as state: OperationState, reason: String?, at time: Double) {
+        self.state = state
+        self.reason = reason
+        nextAttemptAt = nil
+        finishedAt = time
+        body = nil
+        effective = nil
+        base.content = nil
+        membersBefore = nil
     }
 }

@@ -212,9 +212,10 @@ package struct Claim: Sendable {
 
 /// What delivery found out about a claimed operation.
 package enum DeliveryOutcome: Sendable {
-    /// In effect at the origin. `copies`: what happens to server copies in the same commit. `newTarget`: of a create.
+    /// In effect at the origin. `copies`: what happens to server copies in the same commit. `newTarget`, `memberName`: of a create.
     /// `newETag`: what the next of the lane uses as its base.
-    case delivered(answer: KeptAnswer?, newTarget: Target?, newBase: Base, copies: [StoreChange])
+    case delivered(
+        answer: KeptAnswer?, newTarget: Target?, newBase: Base, copies: [StoreChange], memberName: String? = nil)
     /// Not applied: due again at `at`.
     case retry(at: Double, answer: KeptAnswer?, reason: String?)
     /// It can't be told: `unknown`, due at `at`.
@@ -235,7 +236,12 @@ package enum DeliveryOutcome: Sendable {
 package protocol DeliveryQueue: Sendable {
     /// Up to `limit` due operations of independent lanes, claimed as `sending` on disk in one commit. `inFlight` lanes are left out by
     /// the queue itself. High-priority pinned targets first, then by sequence.
-    func claim(limit: Int, now: Double) async throws -> [Claim]
+    /// `membersBefore`: what is known of a collection, kept with each create that is claimed there for the first time.
+    func claim(
+        limit: Int, now: Double, membersBefore: @Sendable (EntryKey) -> MembersBefore?
+    ) async throws -> [Claim]
+    /// Keeps with a claimed create, durably, what the list showed; only then may it leave.
+    func keep(_ before: MembersBefore, of id: OperationID) async throws
     /// Records the outcome durably, rewrites temporary targets, wakes who waits, emits events.
     func record(_ outcome: DeliveryOutcome, of id: OperationID) async throws
     /// When the next operation becomes due; nil: none waits for a time.

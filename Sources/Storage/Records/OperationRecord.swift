@@ -33,6 +33,8 @@ extension Operation {
         writer.write(lastAnswer)
         writer.write(conflictID)
         writer.write(newTarget?.text)
+        writer.write(membersBefore) { $0.write($1) }
+        writer.write(memberName)
         writer.write(supersededBy?.text)
         writer.write(createdAt)
         writer.write(finishedAt)
@@ -63,6 +65,8 @@ extension Operation {
         lastAnswer = try reader.answer()
         conflictID = try reader.optionalText()
         newTarget = try reader.optionalTarget()
+        membersBefore = try reader.optional { (reader) throws(RecordError) in try reader.membersBefore() }
+        memberName = try reader.optionalText()
         supersededBy = try reader.optionalText().map { OperationID($0) }
         createdAt = try reader.real()
         finishedAt = try reader.optionalReal()
@@ -71,6 +75,9 @@ extension Operation {
 
     /// Every body that the operation refers to.
     var contents: [Content] { [body, effective, base.content, lastAnswer?.content].compactMap { $0 } }
+
+    /// Bytes of all bodies.
+    var bodyBytes: Int64 { contents.reduce(0) { $0 + $1.length } }
 
     /// The keys under which the client may repeat it.
     var keys: [String] { [idempotencyKey] + mergedKeys }
@@ -89,6 +96,30 @@ extension RecordWriter {
         case .ifUnmodifiedSince(let value):
             write(UInt64(3))
             write(value)
+        }
+    }
+}
+
+extension RecordWriter {
+    mutating func write(_ before: MembersBefore) {
+        switch before {
+        case .notRead: write(UInt64(0))
+        case .unreadable: write(UInt64(1))
+        case .marks(let marks, let time):
+            write(UInt64(2))
+            write(marks) { $0.write($1) }
+            write(time)
+        }
+    }
+}
+
+extension RecordReader {
+    mutating func membersBefore() throws(RecordError) -> MembersBefore {
+        switch try unsigned() {
+        case 0: .notRead
+        case 1: .unreadable
+        case 2: .marks(try list { (reader) throws(RecordError) in try reader.unsigned() }, at: try real())
+        default: throw RecordError()
         }
     }
 }

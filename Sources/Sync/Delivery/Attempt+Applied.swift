@@ -13,10 +13,12 @@ extension Attempt {
         } catch {
             // It is in effect; only what it said is lost, for want of room.
             context.log.write(.warning, "an answer could not be kept", [("operation", operation.id.text)])
+            let target = operation.kind == .create ? newTarget(response.fields, body: nil) : nil
             return .delivered(
                 answer: KeptAnswer(status: response.status, fields: AnswerKeeper.keptFields(response.fields)),
-                newTarget: operation.kind == .create ? newTarget(response.fields, body: nil) : nil, newBase: .unknown,
-                copies: [.expire(operation.lane)] + ServerCopies.lists(of: operation))
+                newTarget: target, newBase: .unknown,
+                copies: [.expire(operation.lane)] + ServerCopies.lists(of: operation),
+                memberName: target.flatMap { memberName(of: $0, body: nil) })
         }
         let answer = KeptAnswer(
             status: response.status, fields: AnswerKeeper.keptFields(response.fields),

@@ -12,7 +12,8 @@ extension Attempt {
             return .delivered(
                 answer: answer, newTarget: nil, newBase: .unknown, copies: ServerCopies.lists(of: operation))
         }
-        if let name = name(of: target, body: body) { _ = memory.take(member: name, of: collection) }
+        let name = memberName(of: target, body: body)
+        if let name { _ = memory.take(member: name, of: collection) }
         let key = EntryKey(partition: operation.partition, target: target)
         var copies = ServerCopies.lists(of: operation) + [.expire(key)]
         var base = Base(etag: sighting.etag, mediaType: operation.effectiveType, content: operation.effective)
@@ -28,7 +29,8 @@ extension Attempt {
                 .map(ServerCopies.explicitly)
         }
         if sighting.etag == nil { base = .unknown }
-        return .delivered(answer: answer, newTarget: target, newBase: base, copies: copies)
+        return .delivered(
+            answer: answer, newTarget: target, newBase: base, copies: copies, memberName: name)
     }
 
     func newTarget(_ fields: HTTPFields, body: JSONValue?) -> Target? {
@@ -37,7 +39,7 @@ extension Attempt {
     }
 
     /// What the list will know the member by: the id in the body, else the last segment of its target.
-    private func name(of target: Target, body: JSONValue?) -> String? {
+    func memberName(of target: Target, body: JSONValue?) -> String? {
         if let item = body.flatMap({ JSONPointer(rule.item)?.value(in: $0) }),
             let id = JSONPointer(rule.id)?.value(in: item)
         {
@@ -46,35 +48,58 @@ extension Attempt {
         return target.path.split(separator: "/").last.map { Percent.decode($0) }
     }
 
-    /// Reads the list before the drain's first create there; an outcome where that shows that nothing can be sent now.
-    func readBaseline() async -> DeliveryOutcome? {
-        guard !memory.hasBaseline(collection), !mustVerify else { return nil }
-        switch await lookout.members(
-            of: operation.target, fields: operation.fields, partition: operation.partition)
-        {
-        case .members(let members): memory.keepBaseline(Set(members.byName.keys), of: collection)
-        case .unreadable: memory.keepBaseline(nil, of: collection)
-        case .notNow:
+    /// Reads the list before the drain's first create there, and keeps it with the operation before that leaves; an outcome where
+    /// nothing can be sent now.
+    func noteMembersBefore() async -> DeliveryOutcome? {
+        guard operation.membersBefore == nil else { return nil }
+        let notNow =
+            context.network.state.isOnline
+            ? DeliveryOutcome.retry(at: context.clock.now + backoff, answer: operation.lastAnswer, reason: nil)
+            : .notSent
+        var before = memory.membersBefore(of: collection)
+        if before == nil {
+            let time = context.clock.now
+            switch await list() {
+            case .members(let members):
+                before = memory.keep(.marks(members.byName.keys.map(mark).sorted(), at: time), of: collection)
+            case .unreadable: before = memory.keep(.unreadable, of: collection)
             // Without it, a lost answer could not be decided later: better to wait.
-            return context.network.state.isOnline
-                ? .retry(at: context.clock.now + backoff, answer: operation.lastAnswer, reason: nil) : .notSent
+            case .notNow: return notNow
+            }
+        }
+        guard let before else { return notNow }
+        do {
+            try await context.queue.keep(before, of: operation.id)
+        } catch {
+            context.log.write(
+                .error, "a list could not be kept", [("operation", operation.id.text), ("error", "\(error)")])
+            return .retry(at: context.clock.now + backoff, answer: operation.lastAnswer, reason: nil)
         }
         return nil
     }
 
     /// The look after a create of unknown outcome; nil: no trace of it, to be sent again.
     func verifyCreate() async -> DeliveryOutcome? {
+        // What the list showed is kept before the first byte leaves: without it, none has left.
+        guard let before = operation.membersBefore else { return nil }
         let failed = DeliveryOutcome.failed(reason: "outcome-unknown", answer: operation.lastAnswer)
-        guard !memory.hasBaseline(collection) || memory.knownMembers(of: collection) != nil else { return failed }
-        switch await lookout.members(of: operation.target, fields: operation.fields, partition: operation.partition) {
+        var known: Set<UInt64>?
+        switch before {
+        case .notRead: break
+        case .unreadable: return failed
+        case .marks(let marks, let time):
+            // The members that others have made since are known as long as their receipts.
+            guard time + settings.receiptRetention > context.clock.now else { return failed }
+            guard let others = await membersOfOthers() else { return lookAgain() }
+            known = Set(marks).union(others.map(mark))
+        }
+        switch await list() {
         case .notNow: return lookAgain()
         case .unreadable: return failed
         case .members(let members):
             let sent = await lookout.json(operation.body)
-            switch members.judge(sent: sent, known: memory.knownMembers(of: collection)) {
-            case .absent:
-                memory.keepBaseline(Set(members.byName.keys), of: collection)
-                return nil
+            switch members.judge(sent: sent, isKnown: known.map { known in { known.contains(mark($0)) } }) {
+            case .absent: return nil
             case .undecided: return failed
             case .created(let name):
                 guard memory.take(member: name, of: collection) else { return lookAgain() }
@@ -82,8 +107,34 @@ extension Attempt {
                 return .delivered(
                     answer: nil, newTarget: target, newBase: .unknown,
                     copies: ServerCopies.lists(of: operation)
-                        + [.expire(EntryKey(partition: operation.partition, target: target))])
+                        + [.expire(EntryKey(partition: operation.partition, target: target))], memberName: name)
             }
         }
+    }
+
+    private func list() async -> Lookout.ListResult {
+        await lookout.members(of: operation.target, fields: operation.fields, partition: operation.partition)
+    }
+
+    /// Names of the members that other operations have made; nil where the receipts can't be read now.
+    private func membersOfOthers() async -> Set<String>? {
+        var names = memory.takenMembers(of: collection)
+        var after: String?
+        repeat {
+            guard
+                let page = try? await context.store.operations(
+                    partitions: [operation.partition], states: [.delivered], after: after, limit: 500)
+            else { return nil }
+            for other in page.items where other.target == operation.target {
+                if let name = other.memberName { names.insert(name) }
+            }
+            after = page.next
+        } while after != nil
+        return names
+    }
+
+    /// The first 64 bits of the name's digest.
+    private func mark(_ name: String) -> UInt64 {
+        context.digest(Array(name.utf8)).bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 }

@@ -34,7 +34,9 @@ package struct Attempt: Sendable {
         } else if memory.isDiverged(operation.id) {
             return await preserve(.edited, answer: nil)
         }
-        if operation.kind == .create, !settings.idempotentOrigin, let outcome = await readBaseline() { return outcome }
+        if operation.kind == .create, !settings.idempotentOrigin, let outcome = await noteMembersBefore() {
+            return outcome
+        }
         return await send()
     }
 

@@ -124,7 +124,7 @@ package final class Deliverer: Delivery {
         let now = context.clock.now
         let claims: [Claim]
         do {
-            claims = try await context.queue.claim(limit: free, now: now)
+            claims = try await context.queue.claim(limit: free, now: now) { [memory] in memory.membersBefore(of: $0) }
         } catch {
             context.log.write(.error, "operations can't be claimed", [("error", "\(error)")])
             arm(at: now + Self.pause)
@@ -154,7 +154,7 @@ package final class Deliverer: Delivery {
             }
         }
         guard guarded.withLock({ $0.running == 0 }) else { return }
-        memory.keepBaselines(
+        memory.keepCollections(
             only: Set(
                 unfinished.filter { $0.kind == .create }
                     .map { EntryKey(partition: $0.partition, target: $0.target) }))

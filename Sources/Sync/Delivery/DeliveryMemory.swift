@@ -1,13 +1,13 @@
 package import CacheCore
 import Synchronization
 
-/// What delivery remembers between attempts, in this process only. Whatever is lost with it makes delivery more careful, never less.
+/// What delivery remembers between attempts, in this process only. What must not be lost with it is kept with the operations.
 /// Safe from any task.
 package final class DeliveryMemory: Sendable {
     private struct Guarded: Sendable {
-        /// Names of the members of a collection before the drain's first create there, and of those made since. nil as a
-        /// value: the list could not be read.
-        var members: [EntryKey: Set<String>?] = [:]
+        var before: [EntryKey: MembersBefore] = [:]
+        /// By name. What was made before is found in the receipts.
+        var taken: [EntryKey: Set<String>] = [:]
         /// Rounds of CLIENT_WINS and of encoded tags since the last other outcome.
         var rounds: [OperationID: Int] = [:]
         /// Those whose unknown outcome was recorded with a time that includes `settle`.
@@ -22,34 +22,36 @@ package final class DeliveryMemory: Sendable {
 
     // MARK: Collections
 
-    /// Whether the collection was looked at in this drain, be it in vain.
-    package func hasBaseline(_ collection: EntryKey) -> Bool { guarded.withLock { $0.members[collection] != nil } }
+    /// What the list showed before the drain's first create there; nil where it was not looked at.
+    package func membersBefore(of collection: EntryKey) -> MembersBefore? {
+        guarded.withLock { $0.before[collection] }
+    }
 
-    /// Keeps what the list showed; nil where it could not be read. The first one stays.
-    package func keepBaseline(_ names: Set<String>?, of collection: EntryKey) {
+    /// Keeps what the list showed. The first one stays: it was read before anything was sent.
+    package func keep(_ before: MembersBefore, of collection: EntryKey) -> MembersBefore {
         guarded.withLock { state in
-            if state.members[collection] == nil { state.members[collection] = .some(names) }
+            if let first = state.before[collection] { return first }
+            state.before[collection] = before
+            return before
         }
     }
 
-    /// nil where there is none.
-    package func knownMembers(of collection: EntryKey) -> Set<String>? {
-        guarded.withLock { $0.members[collection] ?? nil }
+    /// Members that operations of this process have made.
+    package func takenMembers(of collection: EntryKey) -> Set<String> {
+        guarded.withLock { $0.taken[collection] ?? [] }
     }
 
     /// A member is now an operation's own; false where another has taken it before.
     package func take(member name: String, of collection: EntryKey) -> Bool {
-        guarded.withLock { state in
-            guard var names = state.members[collection] ?? nil else { return true }
-            guard names.insert(name).inserted else { return false }
-            state.members[collection] = .some(names)
-            return true
-        }
+        guarded.withLock { $0.taken[collection, default: []].insert(name).inserted }
     }
 
     /// A drain has ended: forgets the collections that no unfinished create needs.
-    package func keepBaselines(only collections: Set<EntryKey>) {
-        guarded.withLock { state in state.members = state.members.filter { collections.contains($0.key) } }
+    package func keepCollections(only collections: Set<EntryKey>) {
+        guarded.withLock { state in
+            state.before = state.before.filter { collections.contains($0.key) }
+            state.taken = state.taken.filter { collections.contains($0.key) }
+        }
     }
 
     // MARK: Operations

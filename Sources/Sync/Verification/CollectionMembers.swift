@@ -34,10 +34,10 @@ package struct CollectionMembers: Sendable {
     /// Judges a create by what is new since the baseline.
     /// - Parameters:
     ///   - sent: what was sent; nil where it is no JSON object.
-    ///   - known: names in the baseline, and those of members that other operations made; nil where there is no baseline
-    ///     (a crash in between): then a member that holds all may be older, so that only its absence decides anything.
-    package func judge(sent: JSONValue?, known: Set<String>?) -> Verdict {
-        let new = byName.filter { known?.contains($0.key) != true }
+    ///   - isKnown: whether a name was in the list before, or is of a member that another operation made; nil where the list was not
+    ///     read before: then a member that holds all may be older, so that only its absence decides anything.
+    package func judge(sent: JSONValue?, isKnown: ((String) -> Bool)?) -> Verdict {
+        let new = byName.filter { isKnown?($0.key) != true }
         if new.isEmpty { return .absent }
         guard let sent, let members = sent.members, !members.isEmpty else { return .undecided }
         var holding: [String] = []
@@ -49,7 +49,7 @@ package struct CollectionMembers: Sendable {
             case .shows: break
             }
         }
-        if known == nil { return holding.isEmpty && !isUnclear ? .absent : .undecided }
+        if isKnown == nil { return holding.isEmpty && !isUnclear ? .absent : .undecided }
         if holding.count == 1 { return .created(name: holding[0]) }
         return holding.isEmpty && !isUnclear ? .absent : .undecided
     }

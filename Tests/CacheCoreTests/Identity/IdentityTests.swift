@@ -62,3 +62,35 @@ struct IdentityTests {
         #expect(made == made.sorted() && Set(made).count == 1000 && made.allSatisfy { $0.text.utf8.count == 26 })
     }
 }
+
+@Suite("Kept credentials")
+struct CredentialKeeperTests {
+    private let keeper = CredentialKeeper()
+    private let partition = PartitionID(high: 1, low: 1)
+    private let one: HTTPFields = ["Authorization": "Bearer T1"]
+    private let two: HTTPFields = ["Authorization": "Bearer T2"]
+
+    @Test("a value that came with a queued write is used where none is known, and proves nothing")
+    func offered() {
+        keeper.offered(one, for: partition)
+        #expect(keeper.fields(for: partition) == one)
+        #expect(!keeper.isProven(one, for: partition))
+    }
+
+    @Test("a value that came with a queued write replaces none that the origin has accepted")
+    func offeredLater() {
+        keeper.accepted(one, for: partition)
+        keeper.offered(two, for: partition)
+        #expect(keeper.fields(for: partition) == one)
+    }
+
+    @Test("a refused value gives way to the newest that was accepted")
+    func refused() {
+        keeper.accepted(one, for: partition)
+        keeper.accepted(two, for: partition)
+        keeper.refused(two, for: partition)
+        #expect(keeper.fields(for: partition) == one)
+        keeper.refused(one, for: partition)
+        #expect(keeper.fields(for: partition) == nil)
+    }
+}

@@ -146,4 +146,44 @@ struct LaneDeliveryTests {
         bench.clock.advance(by: 5)
         #expect(await late?.state == .pending)
     }
+
+    @Test("a finished operation keeps no bodies", arguments: ["delivered", "superseded", "cancelled"])
+    func noBodies(state: String) async throws {
+        try await bench.read("/items/1", "{\"v\":0}", etag: "\"1\"")
+        let operation = try await bench.write(.put, "/items/1", "{\"v\":1}")
+        switch state {
+        case "superseded": try await bench.write(.put, "/items/1", "{\"v\":2}")
+        case "cancelled": _ = try await bench.queue.discard(operation.id, cascade: false)
+        default:
+            _ = try await bench.claimOne()
+            try await bench.deliver(operation.id, etag: "\"2\"")
+        }
+        let kept = try #require(try await bench.store.operation(operation.id))
+        #expect(kept.state.rawValue == state)
+        #expect(kept.body == nil && kept.effective == nil && kept.base.content == nil)
+        #expect(kept.base.etag == "\"1\"")
+    }
+
+    @Test("what a list showed is kept with each create claimed there, and only with the first claim")
+    func membersBefore() async throws {
+        try await bench.write(.post, "/items", "{\"v\":1}")
+        let now = bench.clock.now
+        let first = try await bench.queue.claim(limit: 1, now: now) { _ in .marks([1], at: now) }
+        let id = try #require(first.first?.operation.id)
+        #expect(try await bench.store.operation(id)?.membersBefore == .marks([1], at: now))
+        try await bench.queue.record(.retry(at: now, answer: nil, reason: nil), of: id)
+        let second = try await bench.queue.claim(limit: 1, now: now) { _ in .marks([2], at: now) }
+        #expect(second.first?.operation.membersBefore == .marks([1], at: now))
+    }
+
+    @Test("what is kept of a list after the claim survives a restart")
+    func keptMembers() async throws {
+        let operation = try await bench.write(.post, "/items", "{\"v\":1}")
+        _ = try await bench.claimOne()
+        try await bench.queue.keep(.unreadable, of: operation.id)
+        let queue = try await bench.restarted()
+        let claim = try #require(try await queue.claim(limit: 1, now: bench.clock.now) { _ in .notRead }.first)
+        #expect(claim.mustVerify)
+        #expect(claim.operation.membersBefore == .unreadable)
+    }
 }
