@@ -1,0 +1,195 @@
+"""Hits: answers from the cache, against caches and a static server."""
+
+import contestants
+from harness import Figure, ask, interleave, ratio_figures, wrk
+
+KIB = 1024
+
+
+def documents(space, sizes):
+    """A folder with one file for each size, named by it."""
+    root = space.folder / "documents"
+    root.mkdir()
+    for size in sizes:
+        (root / str(size)).write_bytes(bytes(ord("a") + n % 23 for n in range(1024)) * (size // 1024 + 1))
+        with open(root / str(size), "r+b") as file:
+            file.truncate(size)
+    return root
+
+
+def whole_answer(port, path):
+    """The bytes of an answer as they are on the wire."""
+    import socket
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n".encode())
+        text = b""
+        while piece := connection.recv(1 << 16):
+            text += piece
+    return text.replace(b"Connection: close\r\n", b"")
+
+
+def warm(server, path):
+    """Until the answer comes from the cache's memory."""
+    for _ in range(3):
+        status, fields, _ = ask(server.port, "GET", path)
+        if status != 200:
+            raise RuntimeError(f"{server.name}{path}: {status}")
+    return fields
+
+
+class Field:
+    """The contestants of a hit with the paths under which they answer it."""
+
+    def __init__(self, space, sizes, large=False, threads=1):
+        self.space = space
+        root = documents(space, sizes)
+        http = contestants.LARGE if large else contestants.SMALL
+        origin = contestants.nginx_origin(space, root)
+        self.ours = contestants.holdfast(space, origin, threads=threads)
+        self.static = contestants.nginx_static(space, root, http)
+        self.cache = contestants.nginx_cache(space, origin, http)
+        self.varnish = contestants.varnish(space, origin)
+        self.bare = None
+
+    def servers(self):
+        found = {"Holdfast": self.ours, "nginx static": self.static, "nginx proxy_cache": self.cache,
+                 "varnish": self.varnish}
+        if self.bare:
+            found["bare libevent loop"] = self.bare
+        return found
+
+    def add_bare_loop(self, path):
+        warm(self.ours, f"/resources{path}")
+        self.bare = contestants.bare_loop(self.space, whole_answer(self.ours.port, f"/resources{path}"))
+
+    def measure(self, path, **load):
+        runs = {}
+        for name, server in self.servers().items():
+            own = f"/resources{path}" if server is self.ours else path
+            if server is not self.bare:
+                warm(server, own)
+            runs[name] = lambda server=server, own=own: wrk(server, own, seconds=self.space.seconds, **load)
+        return interleave(self.space.rounds, runs)
+
+
+def hit(space):
+    """hit, 1 KiB, keep-alive, 32 connections"""
+    field = Field(space, [KIB])
+    field.add_bare_loop(f"/{KIB}")
+    loads = field.measure(f"/{KIB}")
+    work, ours = "hit 1 KiB, 32 connections", loads["Holdfast"]
+    yield from ratio_figures("hit", work, ours, "nginx proxy_cache", loads["nginx proxy_cache"], 1.2, 1.5)
+    yield from ratio_figures("hit", work, ours, "nginx static", loads["nginx static"], 1.0, 1.2)
+    yield from ratio_figures("hit", work, ours, "bare libevent loop", loads["bare libevent loop"], None, 0.9)
+    yield from ratio_figures("hit", work, ours, "varnish", loads["varnish"])
+
+
+def hit_304(space):
+    """hit, 304 on If-None-Match"""
+    field = Field(space, [KIB])
+    runs = {}
+    for name, server in field.servers().items():
+        own = f"/resources/{KIB}" if server is field.ours else f"/{KIB}"
+        tag = warm(server, own)["ETag"]
+        runs[name] = lambda server=server, own=own, tag=tag: wrk(
+            server, own, seconds=space.seconds, headers=[f"If-None-Match: {tag}"])
+    loads = interleave(space.rounds, runs)
+    work, ours = "hit, 304 on If-None-Match", loads["Holdfast"]
+    yield from ratio_figures("hit-304", work, ours, "nginx proxy_cache", loads["nginx proxy_cache"], 1.2)
+    yield from ratio_figures("hit-304", work, ours, "nginx static", loads["nginx static"], 1.0)
+    yield from ratio_figures("hit-304", work, ours, "varnish", loads["varnish"])
+
+
+def hit_large(space):
+    """hit, 64 MiB file"""
+    size = 64 * KIB * KIB
+    field = Field(space, [size], large=True)
+    loads = field.measure(f"/{size}", connections=4)
+    for name in ("nginx static", "nginx proxy_cache", "varnish"):
+        target = 1.0 if name == "nginx static" else None
+        yield from ratio_figures("hit-large", "hit 64 MiB, 4 connections", loads["Holdfast"], name, loads[name], target)
+
+
+def hit_sizes(space):
+    """hits of 100 bytes to 1 MiB, at 1, 32 and 1,000 connections"""
+    sizes = [100, KIB, 10 * KIB, 100 * KIB, KIB * KIB]
+    field = Field(space, sizes)
+    shapes = [(size, 32) for size in sizes] + [(KIB, 1), (KIB, 1000)]
+    for size, connections in shapes:
+        loads = field.measure(f"/{size}", connections=connections)
+        for name in ("nginx static", "nginx proxy_cache", "varnish"):
+            yield from ratio_figures("hit-sizes", f"hit {size:,} bytes, {connections} connections",
+                                     loads["Holdfast"], name, loads[name])
+
+
+def hit_pipelined(space):
+    """hits, 16 requests in one write"""
+    field = Field(space, [KIB])
+    runs = {}
+    for name, server in field.servers().items():
+        own = f"/resources/{KIB}" if server is field.ours else f"/{KIB}"
+        warm(server, own)
+        script = space.folder / f"pipeline-{name.replace(' ', '-')}.lua"
+        script.write_text(f"""
+local many
+function init() local one = wrk.format("GET", "{own}"); many = string.rep(one, 16) end
+function request() return many end
+""")
+        runs[name] = lambda server=server, script=script, own=own: wrk(
+            server, own, seconds=space.seconds, script=script)
+    loads = interleave(space.rounds, runs)
+    for name in ("nginx static", "nginx proxy_cache", "varnish"):
+        yield from ratio_figures("hit-pipelined", "hit 1 KiB, 16 pipelined", loads["Holdfast"], name, loads[name])
+
+
+def hit_private(space):
+    """hits of a partition (Authorization) and of one of several variants (Vary)"""
+    field = Field(space, [KIB])
+    plain = field.measure(f"/{KIB}")["Holdfast"]
+    headers = ["Authorization: Bearer 0123456789abcdef", "Accept-Language: en"]
+    fields = dict(header.split(": ") for header in headers)
+    for _ in range(3):
+        ask(field.ours.port, "GET", f"/resources/{KIB}", headers=fields)
+    own = interleave(space.rounds, {"Holdfast": lambda: wrk(
+        field.ours, f"/resources/{KIB}", seconds=space.seconds, headers=headers)})["Holdfast"]
+    yield Figure("hit-private", "hit 1 KiB with Authorization, CPU", f"{own.cpu * 1e6:.2f} µs", "the same without",
+                 f"{plain.cpu * 1e6:.2f} µs", plain.cpu / own.cpu, None)
+
+
+RANDOM = """
+function request() return wrk.format("GET", "/resources/any/" .. math.random(1, {entries})) end
+"""
+
+
+def hit_many(space):
+    """hits with 1,000,000 entries against 1,000, all in the view"""
+    origin = contestants.nginx_origin(space, documents(space, [KIB]))
+    runs = {}
+    for entries in (1000, 1_000_000):
+        server = contestants.holdfast(
+            space, origin, name=f"Holdfast with {entries}", memoryLimit="4GiB", maxStoreSize="16GiB")
+        fill(space, server, entries, "/resources")
+        script = space.folder / f"random-{entries}.lua"
+        script.write_text(RANDOM.format(entries=entries))
+        wrk(server, "/", seconds=20 if entries > 1000 else 2, script=script)  # until all is in the view
+        runs[entries] = lambda server=server, script=script: wrk(server, "/", seconds=space.seconds, script=script)
+    loads = interleave(space.rounds, runs)
+    few, many = loads[1000], loads[1_000_000]
+    yield Figure("hit-many", "hit among 1,000,000 entries, CPU", f"{many.cpu * 1e6:.2f} µs", "among 1,000",
+                 f"{few.cpu * 1e6:.2f} µs", few.cpu / many.cpu, 0.9)
+
+
+FILL = """
+local n
+function init(arguments) n = tonumber(arguments[1]) end
+function request() n = n + 1; return wrk.format("GET", "{prefix}/any/" .. n) end
+"""
+
+
+def fill(space, server, entries, prefix=""):
+    """Reads targets 1 to `entries` once each, over many connections; what is asked beyond the last does no harm."""
+    script = space.folder / "fill.lua"
+    script.write_text(FILL.format(prefix=prefix))
+    done = 0
+    while done < entries:
+        done += wrk(server, "/", connections=64, seconds=5, script=script, arguments=[done]).count
