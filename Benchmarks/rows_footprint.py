@@ -73,8 +73,7 @@ def memory(space):
     head = len(str(ask(server.port, "GET", "/resources/any/1")[1]))
     before = server.resident_bytes()
     fill(space, server, count, "/resources")
-    held = ask_json(server.port, "/cache")["sizes"]
-    each = (server.resident_bytes() - before) / held["entries"] - KIB - head
+    each = (server.resident_bytes() - before) / ask_json(server.port, "/cache")["entries"] - KIB - head
     yield Figure("memory", "an entry in the view beyond its body and headers", f"{each:.0f} bytes", "", "", each, 300,
                  True, "bytes")
 

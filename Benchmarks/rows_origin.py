@@ -53,9 +53,10 @@ def shared_miss(space):
 
 
 PUT = """
-local n = 0
+local n
 local body = string.rep("x", {size})
 local fields = {{ ["Content-Type"] = "application/octet-stream" }}
+function init(arguments) n = tonumber(arguments[1] or 0) end
 function request() n = n + 1; return wrk.format("PUT", "{prefix}/items/" .. n, fields, body) end
 """
 
@@ -65,9 +66,10 @@ def queue_writes(space, server, count):
     ask(server.port, "PUT", "/cache/network", b'{"offline":true}', {"Content-Type": "application/json"})
     script = space.folder / "put.lua"
     script.write_text(PUT.format(size=512, prefix="/resources"))
-    while ask_json(server.port, "/cache")["pending"] < count:
-        wrk(server, "/", connections=64, seconds=1, script=script)
-    return ask_json(server.port, "/cache")["pending"]
+    sent = 0
+    while (waiting := ask_json(server.port, "/cache")["pending"]) < count:
+        sent += wrk(server, "/", connections=64, seconds=1, script=script, arguments=[sent]).count + 64
+    return waiting
 
 
 def drain(server):

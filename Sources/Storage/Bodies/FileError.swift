@@ -81,10 +81,11 @@ enum Folder {
 
     /// Makes it with all folders above it.
     static func makeAll(_ path: String) throws(FileError) {
-        var made = ""
-        for part in path.split(separator: "/", omittingEmptySubsequences: false) {
-            made += made.isEmpty && !part.isEmpty && !path.hasPrefix("/") ? String(part) : "/" + part
-            if made.utf8.count > 1 { try make(made) }
+        var made = path.hasPrefix("/") ? "/" : ""
+        for part in path.split(separator: "/") {
+            made += part
+            try make(made)
+            made += "/"
         }
     }
 
