@@ -48,6 +48,9 @@ wait_for() {
   return 1
 }
 
+# The servers that the integration tests put Holdfast in front of.
+need_web_servers() { need_packages nginx apache2-bin; }
+
 # Makes the Python environment of the tests and sets $python to its interpreter.
 need_python() {
   need_packages python3 python3-venv

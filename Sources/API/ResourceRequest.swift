@@ -76,4 +76,20 @@ package struct ResourceRequest: Sendable {
             persistentState: persistentState, originFields: originFields, settings: settings,
             hasSecretParameter: hasSecretParameter)
     }
+
+    /// The same request with a body that comes from elsewhere: of that length, and of that type where it does not say its own.
+    package func carrying(length: Int64, mediaType: String?) -> ResourceRequest {
+        var head = head
+        var originFields = originFields
+        head.bodyLength = length
+        if !head.fields.contains("Content-Type") {
+            head.fields["Content-Type"] = mediaType
+            originFields["Content-Type"] = mediaType
+        }
+        return ResourceRequest(
+            head: head, route: route, key: key, credentials: credentials, isProven: isProven,
+            requestPolicy: requestPolicy, configuredPolicy: configuredPolicy, saveIfOffline: saveIfOffline,
+            deleteIfOffline: deleteIfOffline, persistentState: persistentState, originFields: originFields,
+            settings: settings, hasSecretParameter: hasSecretParameter)
+    }
 }

@@ -3,6 +3,7 @@ package import CacheCore
 /// What every handler works with; made once by the composition. All members are safe from any task.
 package struct ServiceContext: Sendable {
     package let store: any Store
+    package let uploads: any UploadStore
     package let origin: any Origin
     package let queue: any WriteQueue
     package let delivery: any Delivery
@@ -14,16 +15,21 @@ package struct ServiceContext: Sendable {
     package let log: any Log
     /// SHA-256.
     package let digest: @Sendable ([UInt8]) -> Digest
+    /// Hashes what passes by.
+    package let hash: @Sendable (HashAlgorithm) -> any RunningHash
     /// A keyed hash of an identity, with the store's partition key.
     package let partitionHash: @Sendable ([UInt8]) -> PartitionID
 
     package init(
-        store: any Store, origin: any Origin, queue: any WriteQueue, delivery: any Delivery, network: any Network,
+        store: any Store, uploads: any UploadStore, origin: any Origin, queue: any WriteQueue, delivery: any Delivery,
+        network: any Network,
         credentials: CredentialKeeper, settings: SettingsBox, clock: any Clock, events: any EventSink, log: any Log,
         digest: @escaping @Sendable ([UInt8]) -> Digest,
+        hash: @escaping @Sendable (HashAlgorithm) -> any RunningHash,
         partitionHash: @escaping @Sendable ([UInt8]) -> PartitionID
     ) {
         self.store = store
+        self.uploads = uploads
         self.origin = origin
         self.queue = queue
         self.delivery = delivery
@@ -34,6 +40,7 @@ package struct ServiceContext: Sendable {
         self.events = events
         self.log = log
         self.digest = digest
+        self.hash = hash
         self.partitionHash = partitionHash
     }
 }

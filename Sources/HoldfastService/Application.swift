@@ -66,9 +66,9 @@ struct Application {
         connectivity.onOnline { deliverer.cameOnline() }
 
         let context = ServiceContext(
-            store: store, origin: origin, queue: queue, delivery: deliverer, network: connectivity,
+            store: store, uploads: store, origin: origin, queue: queue, delivery: deliverer, network: connectivity,
             credentials: credentials, settings: settings, clock: clock, events: events, log: log,
-            digest: SHA256.digest(of:), partitionHash: hash)
+            digest: SHA256.digest(of:), hash: { PassingHash($0) }, partitionHash: hash)
         let readiness = Readiness()
         let counters = Counters()
         let flights = Flights()

@@ -7,10 +7,12 @@ struct CommitEffects {
     var operations: [OperationID: Operation?] = [:]
     /// nil: no longer open.
     var conflicts: [String: Conflict?] = [:]
-    /// Bodies that a row refers to now: their leases end.
+    /// Bodies that gained a row that refers to them.
     var referred: Set<Digest> = []
     /// Bodies that no row refers to any more.
     var unreferred: Set<Digest> = []
+    /// Uploads that were removed: their files go.
+    var droppedUploads: Set<String> = []
     var totals: Totals
 
     init(totals: Totals) { self.totals = totals }
@@ -23,6 +25,7 @@ struct CommitEffects {
         referred.formUnion(later.referred)
         unreferred.subtract(later.referred)
         unreferred.formUnion(later.unreferred)
+        droppedUploads.formUnion(later.droppedUploads)
         totals = later.totals
     }
 }

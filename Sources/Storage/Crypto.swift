@@ -39,6 +39,40 @@ package import CacheCore
     deinit { unsafe EVP_MD_CTX_free(context) }
 }
 
+/// A hash of any algorithm over bytes that pass by.
+@safe package final class PassingHash: RunningHash {
+    private let context: OpaquePointer
+    private let algorithm: HashAlgorithm
+
+    package init(_ algorithm: HashAlgorithm) {
+        let kind = unsafe algorithm == .sha256 ? EVP_sha256() : EVP_sha512()
+        guard let context = unsafe EVP_MD_CTX_new(), unsafe EVP_DigestInit_ex(context, kind, nil) == 1 else {
+            fatalError("libcrypto offers no \(algorithm.rawValue)")
+        }
+        unsafe self.context = context
+        self.algorithm = algorithm
+    }
+
+    package func update(_ bytes: [UInt8]) {
+        let result = unsafe bytes.withUnsafeBytes { unsafe EVP_DigestUpdate(context, $0.baseAddress, $0.count) }
+        precondition(result == 1, "libcrypto failed to hash")
+    }
+
+    package func finish() -> [UInt8] {
+        var digest = [UInt8](repeating: 0, count: algorithm.length)
+        let result = unsafe digest.withUnsafeMutableBufferPointer { digest in
+            unsafe EVP_DigestFinal_ex(context, digest.baseAddress, nil)
+        }
+        precondition(result == 1, "libcrypto failed to hash")
+        return digest
+    }
+
+    deinit { unsafe EVP_MD_CTX_free(context) }
+}
+
+// Used by one caller at a time, as `RunningHash` says.
+extension PassingHash: @unchecked Sendable {}
+
 /// HMAC-SHA-256 (RFC 2104).
 package enum HMACSHA256 {
     /// 32 bytes.

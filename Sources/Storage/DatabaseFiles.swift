@@ -81,7 +81,7 @@ struct DatabaseFiles: Sendable {
         let temporary = keyPath + ".new"
         _ = unsafe unlink(temporary)
         let file = try FileHandle(path: temporary, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o400)
-        try file.write(key)
+        try file.write(key, at: 0)
         try file.synchronize()
         guard unsafe rename(temporary, keyPath) == 0 else { throw FileError("rename") }
         try Folder.synchronize(folder)

@@ -3,15 +3,17 @@ import CacheCore
 /// Makes totals and body references anew from the rows, and drops rows whose records can't be read.
 enum Recount {
     static func run(_ connection: Connection) throws {
-        var references: [Digest: Int64] = [:]
+        var bodies: [Digest: (references: Int64, held: Int64, length: Int64)] = [:]
         var totals = Totals()
-        func count(_ contents: [Content], _ record: [UInt8]) -> Int64 {
-            var size = Int64(record.count)
+        func count(_ contents: [Content], held: Bool) {
             for content in contents where content.inline == nil {
-                references[content.digest, default: 0] += 1
-                size += content.length
+                bodies[content.digest, default: (0, 0, content.length)].references += 1
+                if held { bodies[content.digest]?.held += 1 }
             }
-            return size
+        }
+        func hold(_ contents: [Content], _ record: [UInt8]) {
+            count(contents, held: true)
+            totals.operations += Int64(record.count)
         }
         func each(_ table: String, _ name: String, _ body: ([UInt8]) throws -> Void) throws {
             let rows = try connection.statement("SELECT rowid, \(name) FROM \(table)")
@@ -23,21 +25,30 @@ enum Recount {
             for row in unreadable { try connection.run("DELETE FROM \(table) WHERE rowid = ?", .integer(row)) }
         }
         func add(_ operation: Operation, _ record: [UInt8]) {
-            totals.operations += count(operation.contents, record)
+            hold(operation.contents, record)
             totals.lastSequence = max(totals.lastSequence, operation.sequence)
         }
         try each("operations", "record") { add(try Operation(record: $0), $0) }
         try each("finished", "record") { add(try Operation(record: $0), $0) }
-        try each("conflicts", "record") { totals.operations += count(try Conflict(record: $0).contents, $0) }
-        try each("key_records", "record") { totals.operations += count(try KeyRecord(record: $0).contents, $0) }
+        try each("conflicts", "record") { hold(try Conflict(record: $0).contents, $0) }
+        try each("key_records", "record") { hold(try KeyRecord(record: $0).contents, $0) }
+        try each("uploads", "record") {
+            let upload = try Upload(record: $0)
+            hold(upload.contents, $0)
+            totals.operations += upload.fileBytes
+        }
         let nobody = EntryKey(partition: .none, target: Target(unchecked: ""))
         try each("entries", "record") {
-            totals.copies += count(try Entry(key: nobody, record: $0).contents, $0)
+            count(try Entry(key: nobody, record: $0).contents, held: false)
+            totals.copies += Int64($0.count)
             totals.entries += 1
         }
         try connection.execute("DELETE FROM bodies")
-        for (digest, number) in references {
-            try connection.run("INSERT INTO bodies VALUES(?, ?)", .blob(digest.bytes), .integer(number))
+        for (digest, body) in bodies {
+            totals.count(body.length, references: body.references, held: body.held)
+            try connection.run(
+                "INSERT INTO bodies VALUES(?, ?, ?, ?)", .blob(digest.bytes), .integer(body.references),
+                .integer(body.held), .integer(body.length))
         }
         try connection.run(
             "UPDATE totals SET copies = ?, operations = ?, entries = ?, last_sequence = ?", .integer(totals.copies),

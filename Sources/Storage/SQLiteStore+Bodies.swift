@@ -13,7 +13,7 @@ extension SQLiteStore {
     }
 
     /// Makes room for `bytes`, or throws.
-    private func checkRoom(for bytes: Int64, purpose: ContentPurpose) async throws(StoreError) {
+    func checkRoom(for bytes: Int64, purpose: ContentPurpose) async throws(StoreError) {
         let options = shared.options
         let most = purpose == .copy ? options.maxStoreSize / 10 * 9 : options.maxStoreSize
         guard bytes <= min(most, options.maxBodySize ?? .max) else { throw .tooLarge }
@@ -34,28 +34,39 @@ extension SQLiteStore {
         if let inline = content.inline {
             return InlineBodySource(inline[Int(range.lowerBound)..<Int(range.upperBound)])
         }
-        let file = try await files.run { [shared] () throws(StoreError) in try shared.bodies.open(content) }
-        return FileBodySource(file: file, files: files, range: range)
+        return FileBodySource(file: try await open(content), files: files, range: range)
     }
 
-    package func release(_ content: Content) {
-        guard content.inline == nil else { return }
-        shared.bodies.release(content.digest)
-        _ = shared.jobs.add(
-            WriteJob(
-                work: .other { [shared] transaction in
-                    let statement = try transaction.connection.statement("SELECT 1 FROM bodies WHERE digest = ?")
-                    try statement.bind([.blob(content.digest.bytes)])
-                    let isReferred = try statement.step()
-                    statement.reset()
-                    if !isReferred { shared.bodies.removeUnlessLeased(content.digest) }
-                }, isDurable: false, answer: { _ in }))
+    /// The body's file, once all of it was compared with its digest in this process: in steps, so that reads of others come between.
+    private func open(_ content: Content) async throws(StoreError) -> FileHandle {
+        let file = try await files.run { [shared] () throws(StoreError) in try shared.bodies.open(content) }
+        guard !shared.bodies.isVerified(content.digest) else { return file }
+        let check = BodyCheck(file)
+        while try await files.run({ () throws(StoreError) in try check.step() }) {}
+        try await files.run { [shared] () throws(StoreError) in
+            try shared.bodies.settle(content.digest, found: check.finish())
+        }
+        return file
+    }
+
+    package func file(of content: Content) async throws(StoreError) -> String? {
+        if let inline = content.inline {
+            try await files.run { [shared] () throws(StoreError) in
+                do throws(FileError) { try shared.bodies.show(inline, as: content.digest) } catch {
+                    throw error.storeError
+                }
+            }
+        } else {
+            _ = try await open(content)
+        }
+        return shared.bodies.absolutePath(of: content.digest)
     }
 
     package func usage() async -> StoreUsage {
-        let totals = shared.memory.state.withLock { $0.totals }
+        let (totals, isFailing) = shared.memory.state.withLock { ($0.totals, $0.isFailing) }
         return StoreUsage(
             copies: totals.copies, operations: totals.operations, limit: shared.options.maxStoreSize,
-            entries: totals.entries, viewBytes: shared.view?.bytes ?? 0)
+            entries: totals.entries, viewBytes: shared.view?.bytes ?? 0, damagedBodies: shared.bodies.damaged,
+            isFailing: isFailing)
     }
 }

@@ -26,7 +26,7 @@ extension SQLiteStore {
     }
 
     /// All rows of a statement.
-    private func rows<Item: Sendable>(
+    func rows<Item: Sendable>(
         _ sql: String, _ values: [SQLValue], _ body: @escaping @Sendable (Statement) throws -> Item
     ) async throws(StoreError) -> [Item] {
         let values = Values(values)
@@ -160,7 +160,7 @@ extension SQLiteStore {
         ) { try KeyRecord(record: $0.blob(0)) }.first
     }
 
-    private static func page<Item>(_ items: [Item], limit: Int, name: (Item) -> String) -> Page<Item> {
+    static func page<Item>(_ items: [Item], limit: Int, name: (Item) -> String) -> Page<Item> {
         let page = Array(items.prefix(limit))
         return Page(items: page, next: items.count > limit ? page.last.map(name) : nil)
     }
@@ -170,7 +170,7 @@ extension SQLiteStore {
         SQLValue(words.map { "[" + $0.map { "\"\($0)\"" }.joined(separator: ",") + "]" })
     }
 
-    private static func list(_ partitions: [PartitionID]?) -> SQLValue { list(partitions?.map(\.text)) }
+    static func list(_ partitions: [PartitionID]?) -> SQLValue { list(partitions?.map(\.text)) }
 }
 
 /// Parameters on their way to a reader thread.

@@ -4,7 +4,7 @@ import Synchronization
 
 /// A store in a folder: SQLite for what is small, files for long bodies.
 ///
-/// One thread writes, two read, two work on body files. Callable from any task.
+/// One thread writes, two read, four work on body files. Callable from any task.
 package final class SQLiteStore: Store {
     package let epoch: Int64
     package let partitionKey: [UInt8]
@@ -40,13 +40,11 @@ package final class SQLiteStore: Store {
         _ = unsafe chmod(folder, 0o700)
         lock = try FileHandle(path: folder + "/lock", flags: O_RDWR | O_CREAT)
         guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else { throw StoreOpenError.inUse }
-        let bodies = try BodyFolder(path: folder + "/bodies")
-        let database = DatabaseFiles(folder: folder)
-        let path = database.path
-        let shared = StoreShared(
-            options: options, clock: clock, log: log, view: view, bodies: bodies, files: database)
+        let shared = try StoreShared(options: options, clock: clock, log: log, view: view, folder: folder)
         self.shared = shared
-        let start = try StoreStart.open(database, log: log)
+        let path = shared.files.path
+        let start = try Self.start(shared)
+        shared.uploads.removeAll(but: start.uploads)
         epoch = start.epoch
         partitionKey = start.partitionKey
         shared.memory.state.withLock { state in
@@ -73,6 +71,17 @@ package final class SQLiteStore: Store {
             }
         }
         upkeep.withLock { $0 = Task { await Self.keepUp(shared) } }
+    }
+
+    /// Reads what is there; on a full disk with the room that was kept for it.
+    private static func start(_ shared: StoreShared) throws -> StoreStart {
+        defer { shared.reserve.refill() }
+        do {
+            return try StoreStart.open(shared.files, log: shared.log)
+        } catch let error as SQLiteError where error.storeError == .full && shared.reserve.release() {
+            shared.log.write(.warning, "the disk is full; started with the room kept for that", [])
+            return try StoreStart.open(shared.files, log: shared.log)
+        }
     }
 
     /// A connection with this store's settings.
@@ -125,13 +134,7 @@ package final class SQLiteStore: Store {
     /// Removes orphaned bodies once, and what is older than the retention every ten minutes.
     private static func keepUp(_ shared: StoreShared) async {
         enqueue(shared) { transaction in
-            for digest in shared.bodies.digests() {
-                let statement = try transaction.connection.statement("SELECT 1 FROM bodies WHERE digest = ?")
-                try statement.bind([.blob(digest.bytes)])
-                let isReferred = try statement.step()
-                statement.reset()
-                if !isReferred { shared.bodies.removeUnlessLeased(digest) }
-            }
+            for digest in shared.bodies.digests() { try transaction.dropUnlessReferred(digest) }
         }
         while !Task.isCancelled {
             enqueue(shared) { transaction in while try transaction.removeOld() {} }

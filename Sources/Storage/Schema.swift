@@ -28,7 +28,13 @@ enum Schema {
         CREATE TABLE aliases(partition TEXT, temporary TEXT, real TEXT, PRIMARY KEY(partition, temporary))
             WITHOUT ROWID;
         CREATE TABLE bodies(digest BLOB PRIMARY KEY, refs INTEGER) WITHOUT ROWID;
+        """,
         """
+        CREATE TABLE uploads(id TEXT PRIMARY KEY, partition TEXT, changed_at REAL, record BLOB);
+        DROP TABLE bodies;
+        CREATE TABLE bodies(digest BLOB PRIMARY KEY, refs INTEGER, held INTEGER, length INTEGER) WITHOUT ROWID;
+        UPDATE entries SET size = length(record);
+        """,
     ]
 
     /// Brings a database to the current version, or throws `StoreOpenError.newerVersion`.
@@ -39,6 +45,8 @@ enum Schema {
             try connection.execute("BEGIN IMMEDIATE")
             do {
                 try connection.execute(migrations[number])
+                // Bodies were counted with each row before.
+                if number == 1 { try Recount.run(connection) }
                 try connection.execute("PRAGMA user_version = \(number + 1)")
                 try connection.execute("COMMIT")
             } catch {

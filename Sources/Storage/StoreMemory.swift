@@ -7,6 +7,16 @@ struct Totals: Equatable {
     var operations: Int64 = 0
     var entries: Int64 = 0
     var lastSequence: Int64 = 0
+
+    /// Adds the bytes of a body with that many rows that refer to it, of which `held` are no entries. A body counts once: for
+    /// the operations where one needs it, else for the copies.
+    mutating func count(_ bytes: Int64, references: Int64, held: Int64) {
+        if held > 0 {
+            operations += bytes
+        } else if references > 0 {
+            copies += bytes
+        }
+    }
 }
 
 /// What the store knows without asking the database: unfinished operations, open conflicts, totals. Shows what is committed.
@@ -16,6 +26,8 @@ final class StoreMemory: Sendable {
         var byKey: [OperationKey: Set<OperationID>] = [:]
         var conflicts: [String: Conflict] = [:]
         var totals = Totals()
+        /// Whether the last transaction was lost as a whole.
+        var isFailing = false
         /// Transactions committed since the start.
         var transactions = 0
         /// When entries were last read, not yet written.

@@ -6,16 +6,19 @@ package struct StoreOptions: Sendable, Hashable {
     package var inlineThreshold: Int
     /// How long finished operations, closed conflicts and key records stay, in seconds.
     package var receiptRetention: Double
+    /// How long an upload stays that nobody touches, in seconds.
+    package var uploadRetention: Double
     /// The longest body, in bytes; nil: what the store can hold.
     package var maxBodySize: Int64?
 
     package init(
         maxStoreSize: Int64 = 1 << 30, inlineThreshold: Int = 16_384, receiptRetention: Double = 7 * 86_400,
-        maxBodySize: Int64? = nil
+        uploadRetention: Double = 86_400, maxBodySize: Int64? = nil
     ) {
         self.maxStoreSize = maxStoreSize
         self.inlineThreshold = inlineThreshold
         self.receiptRetention = receiptRetention
+        self.uploadRetention = uploadRetention
         self.maxBodySize = maxBodySize
     }
 }

@@ -7,21 +7,30 @@ final class StoreShared: Sendable {
     let log: any Log
     let view: (any HitView)?
     let bodies: BodyFolder
+    let uploads: UploadFolder
     let files: DatabaseFiles
+    let reserve: DiskReserve
     let memory = StoreMemory()
-    let jobs = JobQueue<WriteJob>()
+    let jobs: JobQueue<WriteJob>
     let reads = JobQueue<ReadJob>()
 
     init(
-        options: StoreOptions, clock: any Clock, log: any Log, view: (any HitView)?, bodies: BodyFolder,
-        files: DatabaseFiles
-    ) {
+        options: StoreOptions, clock: any Clock, log: any Log, view: (any HitView)?, folder: String
+    ) throws(FileError) {
         self.options = options
         self.clock = clock
         self.log = log
         self.view = view
-        self.bodies = bodies
-        self.files = files
+        let jobs = JobQueue<WriteJob>()
+        self.jobs = jobs
+        bodies = try BodyFolder(path: folder + "/bodies") { digest in
+            // Once the store is closed nobody takes the job: the next start looks through all files.
+            _ = jobs.add(
+                WriteJob(work: .other { try $0.dropUnlessReferred(digest) }, isDurable: false, answer: { _ in }))
+        }
+        uploads = try UploadFolder(path: folder + "/uploads")
+        files = DatabaseFiles(folder: folder)
+        reserve = DiskReserve(folder: folder)
     }
 
     /// The error for who uses the store. One that tells of damage leaves a mark, so that the next start salvages.

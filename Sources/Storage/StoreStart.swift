@@ -7,6 +7,8 @@ struct StoreStart {
     var partitionKey: [UInt8]
     var queue: QueueImage
     var totals: Totals
+    /// Ids of all uploads.
+    var uploads: Set<String>
 
     /// Opens the database, brings its schema up to date and counts the start. A damaged one is kept aside and what can be read
     /// goes into a fresh one.
@@ -44,7 +46,9 @@ struct StoreStart {
             """)
         var start = StoreStart(
             epoch: try connection.integer("SELECT value FROM meta WHERE name = 'epoch'") ?? 1, partitionKey: key ?? [],
-            queue: try queue(connection), totals: Totals())
+            queue: try queue(connection), totals: Totals(), uploads: [])
+        let uploads = try connection.statement("SELECT id FROM uploads")
+        while try uploads.step() { start.uploads.insert(uploads.text(0)) }
         let totals = try connection.statement("SELECT copies, operations, entries, last_sequence FROM totals")
         if try totals.step() {
             start.totals = Totals(

@@ -7,8 +7,8 @@ extension StoreTransaction {
         raiseSequence(to: operation.sequence)
         try remove(operation.id)
         let record = operation.record
-        try refer(to: operation.contents, insteadOf: [])
-        addOperationBytes(size(record, operation.contents))
+        try refer(to: operation.contents, insteadOf: [], held: true)
+        addOperationBytes(Int64(record.count))
         guard operation.state.isFinal else {
             try connection.run(
                 "INSERT INTO operations VALUES(?, ?)", .integer(operation.sequence), .blob(record))
@@ -46,8 +46,8 @@ extension StoreTransaction {
             return
         }
         touch(old.entryKeys)
-        try refer(to: [], insteadOf: old.contents)
-        addOperationBytes(-size(old.record, old.contents))
+        try refer(to: [], insteadOf: old.contents, held: true)
+        addOperationBytes(-Int64(old.record.count))
     }
 
     private func finished(_ id: OperationID) throws -> Operation? {
@@ -61,8 +61,8 @@ extension StoreTransaction {
         touch([conflict.key])
         try removeConflict(conflict.id)
         let record = conflict.record
-        try refer(to: conflict.contents, insteadOf: [])
-        addOperationBytes(size(record, conflict.contents))
+        try refer(to: conflict.contents, insteadOf: [], held: true)
+        addOperationBytes(Int64(record.count))
         try connection.run(
             "INSERT INTO conflicts VALUES(?, ?, ?, ?)", .text(conflict.id), .text(conflict.key.partition.text),
             SQLValue(conflict.closedAt), .blob(record))
@@ -76,8 +76,8 @@ extension StoreTransaction {
         statement.reset()
         guard let old else { return }
         touch([old.key])
-        try refer(to: [], insteadOf: old.contents)
-        addOperationBytes(-size(old.record, old.contents))
+        try refer(to: [], insteadOf: old.contents, held: true)
+        addOperationBytes(-Int64(old.record.count))
         try connection.run("DELETE FROM conflicts WHERE id = ?", .text(id))
         show(nil as Conflict?, for: id)
     }
@@ -85,8 +85,8 @@ extension StoreTransaction {
     mutating func put(_ keyRecord: KeyRecord) throws {
         try removeKeyRecord(keyRecord.partition, keyRecord.key)
         let record = keyRecord.record
-        try refer(to: keyRecord.contents, insteadOf: [])
-        addOperationBytes(size(record, keyRecord.contents))
+        try refer(to: keyRecord.contents, insteadOf: [], held: true)
+        addOperationBytes(Int64(record.count))
         try connection.run(
             "INSERT INTO key_records VALUES(?, ?, ?, ?)", .text(keyRecord.partition.text), .text(keyRecord.key),
             .real(keyRecord.at), .blob(record))
@@ -98,8 +98,8 @@ extension StoreTransaction {
         let old = try statement.step() ? try KeyRecord(record: statement.blob(0)) : nil
         statement.reset()
         guard let old else { return }
-        try refer(to: [], insteadOf: old.contents)
-        addOperationBytes(-size(old.record, old.contents))
+        try refer(to: [], insteadOf: old.contents, held: true)
+        addOperationBytes(-Int64(old.record.count))
         try connection.run(
             "DELETE FROM key_records WHERE partition = ? AND key = ?", .text(partition.text), .text(key))
     }

@@ -82,8 +82,8 @@ extension StoreTransaction {
         }
     }
 
-    /// Removes receipts, closed conflicts and key records that are older than `receiptRetention`; at most 1,000 of each, so that
-    /// writes don't wait long. True where there may be more.
+    /// Removes receipts, closed conflicts and key records that are older than `receiptRetention`, and uploads that nobody has
+    /// touched for `uploadRetention`; at most 1,000 of each, so that writes don't wait long. True where there may be more.
     mutating func removeOld() throws -> Bool {
         let limit = SQLValue.real(now - options.receiptRetention)
         let operations = try texts("SELECT id FROM finished WHERE finished_at < ? LIMIT 1000", limit)
@@ -96,7 +96,10 @@ extension StoreTransaction {
         while try statement.step() { records.append(try KeyRecord(record: statement.blob(0))) }
         statement.reset()
         for record in records { try removeKeyRecord(record.partition, record.key) }
-        return max(operations.count, conflicts.count, records.count) == 1_000
+        let uploads = try texts(
+            "SELECT id FROM uploads WHERE changed_at < ? LIMIT 1000", .real(now - options.uploadRetention))
+        for id in uploads { try removeUpload(id) }
+        return max(operations.count, conflicts.count, records.count, uploads.count) == 1_000
     }
 
     private func texts(_ sql: String, _ value: SQLValue) throws(SQLiteError) -> [String] {

@@ -5,15 +5,20 @@ import Synchronization
 struct StoreTransaction {
     let connection: Connection
     let memory: StoreMemory
+    let bodies: BodyFolder
     let options: StoreOptions
     let now: Double
     /// Of the jobs before it in the same transaction.
     let earlier: CommitEffects
     private(set) var effects: CommitEffects
 
-    init(connection: Connection, memory: StoreMemory, options: StoreOptions, now: Double, earlier: CommitEffects) {
+    init(
+        connection: Connection, memory: StoreMemory, bodies: BodyFolder, options: StoreOptions, now: Double,
+        earlier: CommitEffects
+    ) {
         self.connection = connection
         self.memory = memory
+        self.bodies = bodies
         self.options = options
         self.now = now
         self.earlier = earlier
@@ -75,38 +80,58 @@ struct StoreTransaction {
 
     // MARK: Bodies and sizes
 
-    /// Moves references from the old bodies to the new ones.
-    mutating func refer(to new: [Content], insteadOf old: [Content]) throws(SQLiteError) {
-        var change: [Digest: Int64] = [:]
+    /// Moves references from the old bodies to the new ones. `held`: the row is not an entry, so that the bytes count as those of
+    /// operations; each body counts once, however many rows refer to it. Throws where a body that nothing referred to is not there.
+    mutating func refer(to new: [Content], insteadOf old: [Content], held: Bool) throws {
+        var changes: [Digest: (count: Int64, length: Int64)] = [:]
         for content in new where content.inline == nil {
-            change[content.digest, default: 0] += 1
-            effects.referred.insert(content.digest)
+            changes[content.digest, default: (0, content.length)].count += 1
         }
-        for content in old where content.inline == nil { change[content.digest, default: 0] -= 1 }
-        for (digest, count) in change where count != 0 {
-            let statement = try connection.statement(
-                """
-                INSERT INTO bodies VALUES(?1, ?2) ON CONFLICT(digest) DO UPDATE SET refs = refs + ?2 RETURNING refs
-                """)
-            try statement.bind([.blob(digest.bytes), .integer(count)])
-            let isRow = try statement.step()
-            let references = isRow ? statement.integer(0) : 0
-            while try statement.step() {}
-            statement.reset()
-            if references <= 0 {
-                try connection.run("DELETE FROM bodies WHERE digest = ?", .blob(digest.bytes))
-                effects.unreferred.insert(digest)
-                effects.referred.remove(digest)
-            } else {
-                effects.unreferred.remove(digest)
-            }
+        for content in old where content.inline == nil {
+            changes[content.digest, default: (0, content.length)].count -= 1
+        }
+        for (digest, change) in changes where change.count != 0 {
+            try refer(to: digest, change.count, heldBy: held ? change.count : 0, length: change.length)
         }
     }
 
-    /// Bytes of a row and the body files it refers to.
-    func size(_ record: [UInt8], _ contents: [Content]) -> Int64 {
-        contents.reduce(Int64(record.count)) { $0 + ($1.inline == nil ? $1.length : 0) }
+    private mutating func refer(to digest: Digest, _ change: Int64, heldBy: Int64, length: Int64) throws {
+        let statement = try connection.statement(
+            """
+            INSERT INTO bodies VALUES(?1, ?2, ?3, ?4)
+            ON CONFLICT(digest) DO UPDATE SET refs = refs + ?2, held = held + ?3 RETURNING refs, held
+            """)
+        try statement.bind([.blob(digest.bytes), .integer(change), .integer(heldBy), .integer(length)])
+        let isRow = try statement.step()
+        let (references, holders) = isRow ? (statement.integer(0), statement.integer(1)) : (0, 0)
+        while try statement.step() {}
+        statement.reset()
+        effects.totals.count(-length, references: references - change, held: holders - heldBy)
+        effects.totals.count(length, references: references, held: holders)
+        if references <= 0 {
+            try connection.run("DELETE FROM bodies WHERE digest = ?", .blob(digest.bytes))
+            effects.unreferred.insert(digest)
+            effects.referred.remove(digest)
+            return
+        }
+        // A row that is replaced keeps what it referred to, damaged as it may be.
+        let isNew = references == change && !effects.unreferred.contains(digest)
+        if isNew, !earlier.unreferred.contains(digest), !bodies.has(digest) {
+            throw StoreError.corrupt(reason: "a body that is to be kept is not there")
+        }
+        effects.unreferred.remove(digest)
+        effects.referred.insert(digest)
     }
+
+    /// Has the file of a body removed, after the commit, where no row refers to it and nobody holds it.
+    mutating func dropUnlessReferred(_ digest: Digest) throws(SQLiteError) {
+        let statement = try connection.statement("SELECT 1 FROM bodies WHERE digest = ?")
+        try statement.bind([.blob(digest.bytes)])
+        if try !statement.step() { effects.unreferred.insert(digest) }
+        statement.reset()
+    }
+
+    mutating func dropUpload(_ id: String) { effects.droppedUploads.insert(id) }
 
     mutating func addOperationBytes(_ bytes: Int64) { effects.totals.operations += bytes }
     mutating func touch(_ keys: some Sequence<EntryKey>) { effects.touched.formUnion(keys) }
@@ -151,7 +176,7 @@ struct StoreTransaction {
     /// Writes the entry, or removes it, where `stored` is what the row holds.
     mutating func setEntry(_ entry: Entry?, for key: EntryKey, in stored: (entry: Entry, size: Int64)?) throws {
         touch([key])
-        try refer(to: entry?.contents ?? [], insteadOf: stored?.entry.contents ?? [])
+        try refer(to: entry?.contents ?? [], insteadOf: stored?.entry.contents ?? [], held: false)
         effects.totals.copies -= stored?.size ?? 0
         guard let entry else {
             try connection.run(
@@ -161,7 +186,7 @@ struct StoreTransaction {
             return
         }
         let record = entry.record
-        let size = size(record, entry.contents)
+        let size = Int64(record.count)
         try connection.run(
             """
             INSERT INTO entries VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT(partition, target)

@@ -7,6 +7,8 @@ struct WriteJob: Sendable {
         case changes([StoreChange])
         /// Anything else that runs in a transaction.
         case other(@Sendable (inout StoreTransaction) throws -> Void)
+        /// The same, for what needs no more room than it frees.
+        case freeing(@Sendable (inout StoreTransaction) throws -> Void)
     }
     var work: Work
     var isDurable: Bool
@@ -59,11 +61,45 @@ final class StoreWriter {
                 return
             }
             connection = nil
+            if error == .full, useReserve(for: jobs) { return }
+            shared.memory.state.withLock { $0.isFailing = true }
             shared.log.write(.error, "the store could not commit", [("reason", "\(error)")])
             for job in jobs { job.answer(.failure(error)) }
             return
         }
         for answer in answers { answer.job.answer(answer.result) }
+        shared.reserve.refill()
+    }
+
+    /// On a full disk: tries again, with the room kept for it, those jobs that free some or that record what became of accepted
+    /// writes. False where none of them is such, or that room is used already.
+    private func useReserve(for jobs: [WriteJob]) -> Bool {
+        let freeing = jobs.filter { isFreeing($0) }
+        guard !freeing.isEmpty, shared.reserve.release() else { return false }
+        shared.log.write(.warning, "the disk is full; the room kept for that is used", [])
+        for job in jobs where !isFreeing(job) { job.answer(.failure(.full)) }
+        work(freeing)
+        return true
+    }
+
+    private func isFreeing(_ job: WriteJob) -> Bool {
+        switch job.work {
+        case .freeing: true
+        case .other: false
+        case .changes(let changes): isFreeing(changes)
+        }
+    }
+
+    private func isFreeing(_ changes: [StoreChange]) -> Bool {
+        var isOutcome = false
+        for case .putOperation(let operation) in changes {
+            guard shared.memory.state.withLock({ $0.operations[operation.id] != nil }) else { return false }
+            isOutcome = true
+        }
+        return isOutcome
+            || changes.allSatisfy { change in
+                if case .removeEntry = change { true } else { false }
+            }
     }
 
     /// The result of one job; throws where the whole transaction is lost.
@@ -72,12 +108,12 @@ final class StoreWriter {
     ) throws -> Result<Void, StoreError> {
         try connection.execute("SAVEPOINT job")
         var transaction = StoreTransaction(
-            connection: connection, memory: shared.memory, options: shared.options, now: shared.clock.now,
-            earlier: effects)
+            connection: connection, memory: shared.memory, bodies: shared.bodies, options: shared.options,
+            now: shared.clock.now, earlier: effects)
         do {
             switch job.work {
             case .changes(let changes): try transaction.apply(changes)
-            case .other(let body): try body(&transaction)
+            case .other(let body), .freeing(let body): try body(&transaction)
             }
         } catch {
             guard connection.isInTransaction else { throw error }
@@ -105,10 +141,11 @@ final class StoreWriter {
             for (id, conflict) in effects.conflicts { state.conflicts[id] = conflict }
             state.totals = effects.totals
             state.transactions += 1
+            state.isFailing = false
         }
         for key in effects.touched { shared.view?.invalidate(key) }
-        for digest in effects.referred { shared.bodies.release(digest) }
-        for digest in effects.unreferred { shared.bodies.removeUnlessLeased(digest) }
+        for digest in effects.unreferred { shared.bodies.removeUnlessHeld(digest) }
+        for id in effects.droppedUploads { shared.uploads.remove(id) }
     }
 
     private func setSynchronous(_ connection: Connection, full: Bool) throws(SQLiteError) {

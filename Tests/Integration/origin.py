@@ -196,7 +196,11 @@ class Origin:
                 handler.rfile.readline()
             handler.rfile.readline()
             return body
-        return handler.rfile.read(int(headers.get("content-length", 0)))
+        length = int(headers.get("content-length", 0))
+        body = handler.rfile.read(length)
+        if len(body) < length:
+            raise ConnectionError("the body was cut")
+        return body
 
     def cut(self, handler):
         handler.close_connection = True

@@ -146,20 +146,21 @@ import Testing
     }
 
     @Test func `What becomes of an operation is recorded in a full store, and no growth is`() async throws {
-        let store = try folder.open(StoreOptions(maxStoreSize: 275_000))
+        let store = try folder.open(StoreOptions(maxStoreSize: 95_000))
         let answer = try await store.makeContent([UInt8](repeating: 8, count: 10_000), for: .operation)
         let content = try await store.makeContent([UInt8](repeating: 7, count: 90_000), for: .operation)
+        let other = try await store.makeContent([UInt8](repeating: 6, count: 90_000), for: .operation)
         var operation = sampleOperation(1, content)
         operation.lastAnswer = nil
         operation.state = .sending
         try await store.commit([.putOperation(operation)], durable: true)
-        #expect(await refusal(of: [.putOperation(sampleOperation(2, content))], by: store) == .full)
+        #expect(await refusal(of: [.putOperation(sampleOperation(2, other))], by: store) == .full)
         operation.lastAnswer = KeptAnswer(status: 400, fields: [:], content: answer)
         operation.state = .failed
         #expect(await refusal(of: [.putOperation(operation)], by: store) == nil)
         var larger = operation
         larger.fields["X-Long"] = String(repeating: "x", count: 1_000)
-        larger.lastAnswer?.content = content
+        larger.lastAnswer?.content = other
         #expect(await refusal(of: [.putOperation(larger)], by: store) == .full)
         larger.lastAnswer = operation.lastAnswer
         larger.state = .sending
@@ -195,6 +196,8 @@ extension TemporaryFolder {
         stat(path + "/" + name, &status)
         return status.st_mode & 0o777
     }
+
+    func remove(_ name: String) { unlink(path + "/" + name) }
 
     func rename(_ name: String, _ other: String) { Glibc.rename(path + "/" + name, path + "/" + other) }
 

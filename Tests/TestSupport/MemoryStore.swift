@@ -132,7 +132,7 @@ package final class MemoryStore: Store {
         return MemoryBodySource(Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)]))
     }
 
-    package func release(_ content: Content) {}
+    package func file(of content: Content) async throws(StoreError) -> String? { nil }
 
     package func usage() async -> StoreUsage {
         state.withLock { state in

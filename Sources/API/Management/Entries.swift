@@ -75,7 +75,27 @@ extension ManagementService {
     }
 
     @Sendable private func entry(_ call: ManagementCall) async throws -> ManagementReply {
-        .json(try await entryJSON(try call.entryKey()))
+        let key = try call.entryKey()
+        var value = try await entryJSON(key)
+        if call.access == .full {
+            if let copy = try await context.store.entry(key)?.copies.first, !copy.isGone {
+                value["serverCopy"]?["path"] = try await path(of: copy.content)
+            }
+            if let content = context.queue.localEdit(of: key)?.content {
+                value["localEdit"]?["path"] = try await path(of: content)
+            }
+        }
+        return .json(value)
+    }
+
+    /// Where the bytes lie on disk; nil where they can't be had whole.
+    private func path(of content: Content) async throws -> JSONValue? {
+        do throws(StoreError) {
+            return try await context.store.file(of: content).map { .string($0) }
+        } catch {
+            if case .corrupt = error { return nil }
+            throw error
+        }
     }
 
     private func isBusy(_ key: EntryKey) -> Bool {
@@ -124,7 +144,8 @@ extension ManagementService {
         var after: String?
         var evicted = 0
         repeat {
-            let page = try await context.store.entries(filter, after: after, limit: 1000)
+            // Few at a time, for a full disk has room for small commits alone.
+            let page = try await context.store.entries(filter, after: after, limit: 200)
             let clean = page.items.filter { $0.pin == nil && !isBusy($0.key) }
             if !clean.isEmpty {
                 try await context.store.commit(clean.map { .removeEntry($0.key) }, durable: true)

@@ -52,6 +52,7 @@ package struct ManagementService: ManagementHandler {
         case "": return path.count == 1 ? [(.get, overview)] : nil
         case "entry", "entries": return entryMethods(Array(path.dropFirst()))
         case "operations": return operationMethods(Array(path.dropFirst(2)))
+        case "uploads": return uploadMethods(Array(path.dropFirst(2)))
         case "conflicts": return conflictMethods(Array(path.dropFirst(2)))
         case "partitions": return partitionMethods(Array(path.dropFirst(2)))
         case "sync" where path.count == 2: return [(.post, sync)]

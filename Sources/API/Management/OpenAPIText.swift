@@ -17,6 +17,7 @@ enum OpenAPIText {
         - {name: entries}
         - {name: operations}
         - {name: conflicts}
+        - {name: uploads}
         - {name: partitions}
         - {name: health}
         paths:
@@ -1017,6 +1018,185 @@ enum OpenAPIText {
                 '504': {$ref: '#/components/responses/Problem'}
                 '507': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
+          /cache/uploads:
+            get:
+              operationId: listUploads
+              summary: Uploads
+              tags: [uploads]
+              parameters:
+              - {$ref: '#/components/parameters/partitionList'}
+              - {$ref: '#/components/parameters/limit'}
+              - {$ref: '#/components/parameters/after'}
+              responses:
+                '200':
+                  description: A page, in the order in which they were begun.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Uploads'}
+                      example: {items: []}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+            post:
+              operationId: createUpload
+              summary: Begin an upload
+              description: For bodies that are to survive broken connections. It belongs to the partition of the request, and goes when
+                nobody has touched it for a day. A body of the request is the first part.
+              tags: [uploads]
+              parameters:
+              - name: Upload-Length
+                in: header
+                description: What the whole will have, in bytes. Without it all is used that is there.
+                schema: {type: integer, minimum: 0}
+              - name: Content-Digest
+                in: header
+                description: Of the first part (RFC 9530); sha-256 and sha-512 are compared.
+                schema: {type: string}
+              requestBody:
+                content:
+                  '*/*':
+                    schema: {}
+              responses:
+                '201':
+                  description: Begun.
+                  headers:
+                    Location:
+                      description: Of the upload.
+                      required: true
+                      schema: {type: string}
+                    Upload-Offset:
+                      description: Bytes that are here, on disk.
+                      required: true
+                      schema: {type: integer, minimum: 0}
+                    Upload-Length:
+                      description: What the whole will have, where that was announced.
+                      schema: {type: integer, minimum: 0}
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Upload'}
+                      example: {id: 01KC0000000000000000000000, partition: '', mediaType: image/png, length: 4, offset: 2,
+                        complete: false, used: false, createdAt: '2026-01-02T03:04:05Z', changedAt: '2026-01-02T03:04:05Z'}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '409': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                '507': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /cache/uploads/{id}:
+            parameters:
+            - {$ref: '#/components/parameters/uploadID'}
+            get:
+              operationId: getUpload
+              summary: One upload; HEAD tells its offset
+              tags: [uploads]
+              responses:
+                '200':
+                  description: As it stands.
+                  headers:
+                    Upload-Offset:
+                      description: Bytes that are here, on disk.
+                      required: true
+                      schema: {type: integer, minimum: 0}
+                    Upload-Length:
+                      description: What the whole will have, where that was announced.
+                      schema: {type: integer, minimum: 0}
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Upload'}
+                      example: {id: 01KC0000000000000000000000, partition: '', mediaType: image/png, length: 4, offset: 2,
+                        complete: false, used: false, createdAt: '2026-01-02T03:04:05Z', changedAt: '2026-01-02T03:04:05Z'}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+            patch:
+              operationId: appendToUpload
+              summary: Append a part
+              description: What has arrived when the connection breaks counts; HEAD tells how much that is.
+              tags: [uploads]
+              parameters:
+              - name: Upload-Offset
+                in: header
+                required: true
+                description: Where this part begins; the upload must stand there.
+                schema: {type: integer, minimum: 0}
+                example: 2
+              - name: Content-Digest
+                in: header
+                description: Of the part (RFC 9530); a part with other bytes is taken back.
+                schema: {type: string}
+              requestBody:
+                content:
+                  '*/*':
+                    schema: {}
+              responses:
+                '204':
+                  description: It is on disk.
+                  headers:
+                    Upload-Offset:
+                      description: Bytes that are here, on disk.
+                      required: true
+                      schema: {type: integer, minimum: 0}
+                    Upload-Length:
+                      description: What the whole will have, where that was announced.
+                      schema: {type: integer, minimum: 0}
+                '409':
+                  description: The upload stands at another offset (upload-offset, with the present one in Upload-Offset and offset), or a
+                    write has used it (upload-sealed).
+                  headers:
+                    Upload-Offset:
+                      description: Where it stands.
+                      schema: {type: integer, minimum: 0}
+                  content:
+                    application/problem+json:
+                      schema: {$ref: '#/components/schemas/Problem'}
+                      example: {type: /problems/upload-offset, title: The upload stands at another offset, status: 409, detail: Send
+                          the part that begins at byte 2., instance: /cache/uploads/x, offset: 2}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                '507': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+            delete:
+              operationId: dropUpload
+              summary: Drop an upload
+              tags: [uploads]
+              responses:
+                '204': {description: Done.}
+                '400': {$ref: '#/components/responses/Problem'}
+                '401': {$ref: '#/components/responses/Problem'}
+                '403': {$ref: '#/components/responses/Problem'}
+                '404': {$ref: '#/components/responses/Problem'}
+                '408': {$ref: '#/components/responses/Problem'}
+                '413': {$ref: '#/components/responses/Problem'}
+                '421': {$ref: '#/components/responses/Problem'}
+                '431': {$ref: '#/components/responses/Problem'}
+                '500': {$ref: '#/components/responses/Problem'}
+                '507': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
           /cache/partitions:
             get:
               operationId: listPartitions
@@ -1118,17 +1298,17 @@ enum OpenAPIText {
               tags: [health]
               responses:
                 '200':
-                  description: Ready.
+                  description: Ready, or degraded where the store can't write or a body on disk was found damaged.
                   content:
                     application/json:
                       schema: {$ref: '#/components/schemas/Status'}
-                      example: {status: ready, network: online}
+                      example: {status: ready, store: ok, network: online}
                 '503':
                   description: Starting or stopping.
                   content:
                     application/json:
                       schema: {$ref: '#/components/schemas/Status'}
-                      example: {status: not-ready, network: offline}
+                      example: {status: not-ready, store: ok, network: offline}
                 '400': {$ref: '#/components/responses/Problem'}
                 '401': {$ref: '#/components/responses/Problem'}
                 '403': {$ref: '#/components/responses/Problem'}
@@ -1217,6 +1397,10 @@ enum OpenAPIText {
               summary: Read
               tags: [resources]
               parameters:
+              - name: Want-Repr-Digest
+                in: header
+                description: Asks for Repr-Digest of what is kept, by SHA-256 (RFC 9530); Want-Content-Digest likewise.
+                schema: {type: string}
               - name: Sync-Policy
                 in: header
                 description: Policy fields as a structured-field dictionary (RFC 9651).
@@ -1362,6 +1546,10 @@ enum OpenAPIText {
               summary: Read the head
               tags: [resources]
               parameters:
+              - name: Want-Repr-Digest
+                in: header
+                description: Asks for Repr-Digest of what is kept, by SHA-256 (RFC 9530); Want-Content-Digest likewise.
+                schema: {type: string}
               - name: Sync-Policy
                 in: header
                 description: Policy fields as a structured-field dictionary (RFC 9651).
@@ -1522,6 +1710,14 @@ enum OpenAPIText {
               - name: Prefer
                 in: header
                 description: return=representation, return=minimal, wait=N.
+                schema: {type: string}
+              - name: Upload
+                in: header
+                description: Id of a complete upload, which is the body; the request has none of its own then.
+                schema: {type: string}
+              - name: Repr-Digest
+                in: header
+                description: Of the body (RFC 9530); sha-256 and sha-512 are compared, Content-Digest too.
                 schema: {type: string}
               - name: saveIfOffline
                 in: query
@@ -1691,6 +1887,14 @@ enum OpenAPIText {
                 in: header
                 description: return=representation, return=minimal, wait=N.
                 schema: {type: string}
+              - name: Upload
+                in: header
+                description: Id of a complete upload, which is the body; the request has none of its own then.
+                schema: {type: string}
+              - name: Repr-Digest
+                in: header
+                description: Of the body (RFC 9530); sha-256 and sha-512 are compared, Content-Digest too.
+                schema: {type: string}
               - name: saveIfOffline
                 in: query
                 description: Whether the write may be queued while offline.
@@ -1858,6 +2062,14 @@ enum OpenAPIText {
               - name: Prefer
                 in: header
                 description: return=representation, return=minimal, wait=N.
+                schema: {type: string}
+              - name: Upload
+                in: header
+                description: Id of a complete upload, which is the body; the request has none of its own then.
+                schema: {type: string}
+              - name: Repr-Digest
+                in: header
+                description: Of the body (RFC 9530); sha-256 and sha-512 are compared, Content-Digest too.
                 schema: {type: string}
               - name: saveIfOffline
                 in: query
@@ -2168,6 +2380,10 @@ enum OpenAPIText {
               summary: Read
               tags: [resources]
               parameters:
+              - name: Want-Repr-Digest
+                in: header
+                description: Asks for Repr-Digest of what is kept, by SHA-256 (RFC 9530); Want-Content-Digest likewise.
+                schema: {type: string}
               - name: Sync-Policy
                 in: header
                 description: Policy fields as a structured-field dictionary (RFC 9651).
@@ -2305,6 +2521,10 @@ enum OpenAPIText {
               summary: Read the head
               tags: [resources]
               parameters:
+              - name: Want-Repr-Digest
+                in: header
+                description: Asks for Repr-Digest of what is kept, by SHA-256 (RFC 9530); Want-Content-Digest likewise.
+                schema: {type: string}
               - name: Sync-Policy
                 in: header
                 description: Policy fields as a structured-field dictionary (RFC 9651).
@@ -2465,6 +2685,14 @@ enum OpenAPIText {
               - name: Prefer
                 in: header
                 description: return=representation, return=minimal, wait=N.
+                schema: {type: string}
+              - name: Upload
+                in: header
+                description: Id of a complete upload, which is the body; the request has none of its own then.
+                schema: {type: string}
+              - name: Repr-Digest
+                in: header
+                description: Of the body (RFC 9530); sha-256 and sha-512 are compared, Content-Digest too.
                 schema: {type: string}
               - name: saveIfOffline
                 in: query
@@ -2634,6 +2862,14 @@ enum OpenAPIText {
                 in: header
                 description: return=representation, return=minimal, wait=N.
                 schema: {type: string}
+              - name: Upload
+                in: header
+                description: Id of a complete upload, which is the body; the request has none of its own then.
+                schema: {type: string}
+              - name: Repr-Digest
+                in: header
+                description: Of the body (RFC 9530); sha-256 and sha-512 are compared, Content-Digest too.
+                schema: {type: string}
               - name: saveIfOffline
                 in: query
                 description: Whether the write may be queued while offline.
@@ -2801,6 +3037,14 @@ enum OpenAPIText {
               - name: Prefer
                 in: header
                 description: return=representation, return=minimal, wait=N.
+                schema: {type: string}
+              - name: Upload
+                in: header
+                description: Id of a complete upload, which is the body; the request has none of its own then.
+                schema: {type: string}
+              - name: Repr-Digest
+                in: header
+                description: Of the body (RFC 9530); sha-256 and sha-512 are compared, Content-Digest too.
                 schema: {type: string}
               - name: saveIfOffline
                 in: query
@@ -3149,6 +3393,13 @@ enum OpenAPIText {
               description: Id of the conflict.
               schema: {type: string, minLength: 1}
               example: 01KC0000000000000000000000
+            uploadID:
+              name: id
+              in: path
+              required: true
+              description: Id of the upload.
+              schema: {type: string, minLength: 1}
+              example: 01KC0000000000000000000000
             partitionID:
               name: id
               in: path
@@ -3172,6 +3423,27 @@ enum OpenAPIText {
                   example: {type: /problems/not-found, title: There is nothing here, status: 404, detail: There is no such
                       operation., instance: /cache/operations/x}
           schemas:
+            Upload:
+              type: object
+              properties:
+                id: {type: string}
+                partition: {type: string}
+                mediaType: {type: string, description: For a write that says no Content-Type.}
+                length: {type: integer, description: What was announced.}
+                offset: {type: integer, description: Bytes that are here.}
+                complete: {type: boolean, description: Whether a write may use it.}
+                used: {type: boolean, description: 'Whether a write has: then it takes no more bytes.'}
+                createdAt: {type: string, format: date-time}
+                changedAt: {type: string, format: date-time}
+              required: [id, partition, offset, complete, used, createdAt, changedAt]
+            Uploads:
+              type: object
+              properties:
+                items:
+                  type: array
+                  items: {$ref: '#/components/schemas/Upload'}
+                next: {type: string}
+              required: [items]
             Problem:
               type: object
               properties:
@@ -3200,7 +3472,8 @@ enum OpenAPIText {
                     copies: {type: integer}
                     operations: {type: integer}
                     view: {type: integer}
-                  required: [copies, operations, view]
+                    damagedBodies: {type: integer, description: Bodies on disk that were set aside and not stored anew since.}
+                  required: [copies, operations, view, damagedBodies]
                 limits:
                   type: object
                   properties:
@@ -3376,6 +3649,8 @@ enum OpenAPIText {
                     size: {type: integer}
                     expired: {type: boolean}
                     listed: {type: boolean}
+                    path: {type: string, description: 'Of a file with the bytes, which never changes; with a full token alone, and not
+                        in lists.'}
                   required: [status, storedAt, size, expired, listed]
                 localEdit:
                   type: object
@@ -3387,6 +3662,7 @@ enum OpenAPIText {
                     deleted: {type: boolean}
                     baseETag: {type: string}
                     operation: {type: string}
+                    path: {type: string, description: Likewise.}
                   required: [syncState, etag, deleted, operation]
                 conflict: {type: string}
                 policy: {$ref: '#/components/schemas/Policy'}
@@ -3593,7 +3869,12 @@ enum OpenAPIText {
             Status:
               type: object
               properties:
-                status: {type: string}
+                status:
+                  type: string
+                  enum: [live, ready, degraded, not-ready]
+                store:
+                  type: string
+                  enum: [ok, damaged, not-writable]
                 network:
                   type: string
                   enum: [online, degraded, auth, offline, offline-forced]

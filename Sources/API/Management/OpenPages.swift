@@ -18,12 +18,16 @@ extension ManagementService {
         return [(.get, { _ in try page(of: path[1]) })]
     }
 
-    /// Ready while requests can be answered, whether or not the origin can be reached.
+    /// Ready while requests can be answered, whether or not the origin can be reached. Degraded: they are, but the store can't write,
+    /// or a body on disk was found damaged.
     @Sendable private func ready(_ call: ManagementCall) async throws -> ManagementReply {
         let isReady = isReady()
+        let usage = await context.store.usage()
+        let store = usage.isFailing ? "not-writable" : usage.damagedBodies > 0 ? "damaged" : "ok"
+        let status = !isReady ? "not-ready" : store == "ok" ? "ready" : "degraded"
         return .json(
             .object([
-                "status": .string(isReady ? "ready" : "not-ready"),
+                "status": .string(status), "store": .string(store),
                 "network": .string(context.network.state.rawValue),
             ]), status: isReady ? 200 : 503)
     }
@@ -69,6 +73,7 @@ extension ManagementService {
             [("{kind=\"copies\"}", usage.copies), ("{kind=\"operations\"}", usage.operations)])
         add("store_limit_bytes", "gauge", "What the store may keep.", [("", usage.limit)])
         add("view_bytes", "gauge", "Bytes of prepared answers in memory.", [("", usage.viewBytes)])
+        add("damaged_bodies", "gauge", "Bodies set aside as damaged.", [("", Int64(usage.damagedBodies))])
         add("entries", "gauge", "Entries kept.", [("", usage.entries)])
         add("online", "gauge", "1 while the origin is reachable.", [("", context.network.state.isOnline ? 1 : 0)])
         add("suspended", "gauge", "1 while delivery is suspended.", [("", context.delivery.isSuspended ? 1 : 0)])

@@ -28,7 +28,7 @@ extension ManagementService {
                 "hits": JSONValue(counters[.hits]), "misses": JSONValue(counters[.misses]),
                 "sizes": .object([
                     "copies": JSONValue(usage.copies), "operations": JSONValue(usage.operations),
-                    "view": JSONValue(usage.viewBytes),
+                    "view": JSONValue(usage.viewBytes), "damagedBodies": JSONValue(usage.damagedBodies),
                 ]),
                 "limits": .object([
                     "store": JSONValue(usage.limit), "body": JSONValue(settings.maxBodySize),

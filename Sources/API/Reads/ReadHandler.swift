@@ -25,6 +25,20 @@ struct ReadHandler: Sendable {
                 Problem(.notFound, "The create behind this temporary target named no resource.", status: 410),
                 .hit(detail: "GONE"))
         }
+        for attempt in 1... {
+            do {
+                return try await answer(request, exchange)
+            } catch let error as StoreError {
+                // Bytes that made way for newer ones after they were looked up are no damage: look again.
+                guard case .corrupt = error, attempt < Self.attempts else { throw error }
+            }
+        }
+    }
+
+    /// How often a read looks for bytes that are not there.
+    private static let attempts = 3
+
+    private func answer(_ request: ResourceRequest, _ exchange: any Exchange) async throws {
         let isOnline = context.network.state.isOnline
         guard isOnline || request.isProven else {
             throw ResourceAnswer.marked(

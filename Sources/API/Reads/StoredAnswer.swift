@@ -34,6 +34,7 @@ struct StoredAnswer: Sendable {
         }
         var fields = representation.fields
         if representation.status == 200 { fields["Accept-Ranges"] = "bytes" }
+        let wishes = request.head.fields
         if request.method == .get, representation.status == 200, let ranges = ranges(of: representation) {
             switch ranges.resolve(length: representation.content.length) {
             case .unsatisfiable:
@@ -41,10 +42,12 @@ struct StoredAnswer: Sendable {
                 fields["Content-Range"] = ContentRange(unsatisfiedLength: representation.content.length).text
                 exchange.respond(head(416, fields), body: [])
             case .satisfiable(let parts):
+                DigestFields.add(to: &fields, wishes, content: representation.content, isPart: true)
                 try await send(parts, of: representation.content, fields) { head(206, $0) }
             }
             return
         }
+        if representation.hasBody { DigestFields.add(to: &fields, wishes, content: representation.content) }
         try await sendWhole(representation, head(representation.status, fields))
     }
 

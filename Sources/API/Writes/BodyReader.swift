@@ -6,25 +6,33 @@ struct BodyReader: Sendable {
     let context: ServiceContext
     let exchange: any Exchange
     let settings: Settings
+    /// What an upload brought: the body of a write that names it.
+    let uploaded: Content?
     /// What is held in memory; more goes to the store.
     private static let memoryLimit = 64 << 10
     /// What is kept aside so that an online write can be told from a conflict and be repeated; more is streamed.
     private static let asideLimit: Int64 = 16 << 20
 
-    init(_ context: ServiceContext, _ exchange: any Exchange, settings: Settings) {
+    init(_ context: ServiceContext, _ exchange: any Exchange, settings: Settings, uploaded: Content? = nil) {
         self.context = context
         self.exchange = exchange
         self.settings = settings
+        self.uploaded = uploaded
     }
 
     /// `mayStream`: a body that is too large to be kept aside may stay at the client. `isForbiddenToKeep`: nothing may reach the
     /// disk. Throws `too-large`, `bad-request` where a digest of the client's is wrong, and errors of exchange and store.
     func read(mayStream: Bool, isForbiddenToKeep: Bool = false) async throws -> SentBody {
+        if let uploaded { return .stored(try await checked(uploaded)) }
+        let check = try DigestCheck(exchange.head.fields, context.hash)
         let length = exchange.head.bodyLength
-        if length == 0 { return .none }
+        if length == 0 {
+            try check?.verify()
+            return .none
+        }
         if let length, length > settings.maxBodySize { throw tooLarge }
         if mayStream, let length, length > (isForbiddenToKeep ? Int64(Self.memoryLimit) : Self.asideLimit) {
-            return .stream(ClientBody(exchange, readAhead: []))
+            return .stream(ClientBody(exchange, readAhead: [], check: check))
         }
         var pieces: [[UInt8]] = []
         var count = 0
@@ -34,13 +42,14 @@ struct BodyReader: Sendable {
         }
         if count <= Self.memoryLimit {
             let bytes = Array(pieces.joined())
-            try check(context.digest(bytes))
+            check?.update(bytes)
+            try check?.verify()
             return length == nil && bytes.isEmpty ? .none : .bytes(bytes)
         }
         if mayStream, isForbiddenToKeep || length == nil {
-            return .stream(ClientBody(exchange, readAhead: pieces))
+            return .stream(ClientBody(exchange, readAhead: pieces, check: check))
         }
-        return .stored(try await spool(ClientBody(exchange, readAhead: pieces), length: length))
+        return .stored(try await spool(ClientBody(exchange, readAhead: pieces, check: check), length: length))
     }
 
     /// Keeps a body that was to be streamed and has not begun to.
@@ -48,7 +57,6 @@ struct BodyReader: Sendable {
 
     private func spool(_ body: ClientBody, length: Int64?) async throws -> Content {
         let writer = try await context.store.makeBody(for: .operation, length: length)
-        let content: Content
         do {
             var count: Int64 = 0
             while let piece = try await body.next() {
@@ -56,17 +64,21 @@ struct BodyReader: Sendable {
                 if count > settings.maxBodySize { throw tooLarge }
                 try await writer.append(piece)
             }
-            content = try await writer.finish()
+            return try await writer.finish()
         } catch {
             writer.discard()
             throw (error as? ExchangeError) == .bodyTooLarge ? tooLarge : error
         }
-        do {
-            try check(content.digest)
-        } catch {
-            context.store.release(content)
-            throw error
-        }
+    }
+
+    /// The upload, which Repr-Digest describes; Content-Digest is of the request's own, empty content.
+    private func checked(_ content: Content) async throws -> Content {
+        let fields = exchange.head.fields
+        try DigestCheck(fields, fields: ["Content-Digest"], context.hash)?.verify()
+        guard let check = try DigestCheck(fields, fields: ["Repr-Digest"], context.hash) else { return content }
+        let source = try await context.store.read(content, range: nil)
+        while let piece = try await source.next() { check.update(piece) }
+        try check.verify()
         return content
     }
 
@@ -75,20 +87,6 @@ struct BodyReader: Sendable {
             return try await exchange.readBody()
         } catch .bodyTooLarge {
             throw tooLarge
-        }
-    }
-
-    /// Repr-Digest and Content-Digest (RFC 9530), sha-256; other algorithms are the origin's affair.
-    private func check(_ digest: Digest) throws {
-        for name in ["Repr-Digest", "Content-Digest"] {
-            guard let value = exchange.head.fields.combined(name) else { continue }
-            guard let dictionary = SFDictionary(parsing: value) else {
-                throw Problem(.badRequest, "\(name) is no structured dictionary (RFC 9530).")
-            }
-            guard case .byteSequence(let bytes)? = dictionary["sha-256"]?.item?.value else { continue }
-            guard bytes == digest.bytes else {
-                throw Problem(.badRequest, "The body is not the one that \(name) describes. Send it again.")
-            }
         }
     }
 

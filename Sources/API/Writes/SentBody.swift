@@ -22,42 +22,60 @@ enum SentBody: Sendable {
     }
 }
 
-/// A body on its way from the client: what was read ahead, then the rest as it arrives. One reader.
+/// A body on its way from the client: what was read ahead, then the rest as it arrives. One reader. Where a digest of it is stated the
+/// last piece is held back until it holds, so that a wrong body never arrives whole.
 final class ClientBody: BodySource {
     private struct State {
         var ahead: [[UInt8]]
         var wasPulled = false
-        var failure: ExchangeError?
+        var failure: (any Error)?
+        /// The piece that may be the last.
+        var heldBack: [UInt8]?
     }
 
     /// nil where the client sends chunks.
     let length: Int64?
     private let state: Mutex<State>
     private let exchange: any Exchange
+    private let check: DigestCheck?
 
-    init(_ exchange: any Exchange, readAhead: [[UInt8]]) {
+    init(_ exchange: any Exchange, readAhead: [[UInt8]], check: DigestCheck?) {
         self.exchange = exchange
+        self.check = check
         length = exchange.head.bodyLength
         state = Mutex(State(ahead: readAhead.reversed()))
     }
 
     /// Whether a part has gone to the origin: then it can't be kept any more.
     var wasPulled: Bool { state.withLock { $0.wasPulled } }
-    /// Why the client's side ended early.
-    var failure: ExchangeError? { state.withLock { $0.failure } }
+    /// Why the client's side ended early: an `ExchangeError`, or a `Problem` where the body is not the one that its digest says.
+    var failure: (any Error)? { state.withLock { $0.failure } }
 
     func next() async throws -> [UInt8]? {
-        let piece = state.withLock { state in
-            state.wasPulled = true
-            return state.ahead.popLast()
-        }
-        if let piece { return piece }
+        state.withLock { $0.wasPulled = true }
         do {
-            return try await exchange.readBody()
+            guard let check else { return try await pull() }
+            if state.withLock({ $0.heldBack == nil }) { try await holdBack(check) }
+            let piece = state.withLock { $0.heldBack.take() }
+            guard piece != nil else { return nil }
+            try await holdBack(check)
+            if state.withLock({ $0.heldBack == nil }) { try check.verify() }
+            return piece
         } catch {
             state.withLock { $0.failure = error }
             throw error
         }
+    }
+
+    private func holdBack(_ check: DigestCheck) async throws {
+        let piece = try await pull()
+        if let piece { check.update(piece) }
+        state.withLock { $0.heldBack = piece }
+    }
+
+    private func pull() async throws -> [UInt8]? {
+        if let piece = state.withLock({ $0.ahead.popLast() }) { return piece }
+        return try await exchange.readBody()
     }
 
     func cancel() {}

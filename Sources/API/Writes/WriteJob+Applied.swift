@@ -26,6 +26,7 @@ extension WriteJob {
             context.log.write(.error, "the effects of a write could not be stored", [])
             try? await context.store.commit([.expire(key)], durable: false)
         }
+        await upload?.use(under: clientKey, in: context)
         let head = head(answer.status, answer.fields, syncState: isSynced ? "synced" : nil)
         let length = answer.fields["Content-Length"].flatMap { Int64($0) }
         switch beginning {

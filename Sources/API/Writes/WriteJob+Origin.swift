@@ -62,7 +62,7 @@ extension WriteJob {
             return .notSent
         } catch {
             if case .stream(let source) = body, let failure = source.failure {
-                if failure == .bodyTooLarge {
+                if (failure as? ExchangeError) == .bodyTooLarge {
                     throw Problem(.tooLarge, "A body has at most \(request.settings.maxBodySize) bytes (maxBodySize).")
                 }
                 throw failure

@@ -76,28 +76,24 @@ extension WriteJob {
         _ body: SentBody, _ kind: OperationKind, state: OperationState, base: Base? = nil
     ) async throws -> Operation {
         let content = try await kept(body)
-        do {
-            if method == .patch, let content, content.length > request.settings.maxJSONSize {
-                throw Problem(.tooLarge, "A patch has at most \(request.settings.maxJSONSize) bytes (maxJSONSize).")
-            }
-            // A body that was streamed has a digest only now that it is stored.
-            let digested = body.isRepeatable ? body : content.map { .stored($0) } ?? .none
-            let fingerprint = try fingerprint(of: digested)
-            if request.isProven { context.credentials.offered(request.credentials, for: key.partition) }
-            let operation = try await context.queue.accept(
-                WriteDraft(
-                    key: key, route: request.route, method: method, kind: kind,
-                    fields: Secrets.replayable(request.head.fields, settings: request.settings), body: content,
-                    precondition: clientPrecondition, policy: policy, idempotencyKey: clientKey,
-                    fingerprint: fingerprint, initialState: state, base: base))
-            if let change = policyChange(on: operation.lane) {
-                try await context.store.commit([change], durable: false)
-            }
-            return operation
-        } catch {
-            if let content { context.store.release(content) }
-            throw error
+        if method == .patch, let content, content.length > request.settings.maxJSONSize {
+            throw Problem(.tooLarge, "A patch has at most \(request.settings.maxJSONSize) bytes (maxJSONSize).")
         }
+        // A body that was streamed has a digest only now that it is stored.
+        let digested = body.isRepeatable ? body : content.map { .stored($0) } ?? .none
+        let fingerprint = try fingerprint(of: digested)
+        if request.isProven { context.credentials.offered(request.credentials, for: key.partition) }
+        let operation = try await context.queue.accept(
+            WriteDraft(
+                key: key, route: request.route, method: method, kind: kind,
+                fields: Secrets.replayable(request.head.fields, settings: request.settings), body: content,
+                precondition: clientPrecondition, policy: policy, idempotencyKey: clientKey,
+                fingerprint: fingerprint, initialState: state, base: base))
+        if let change = policyChange(on: operation.lane) {
+            try await context.store.commit([change], durable: false)
+        }
+        await upload?.use(under: clientKey, in: context)
+        return operation
     }
 
     /// The body as the store's; nil where there is none.

@@ -22,7 +22,8 @@ extension WriteJob {
             let turn = kind == .create ? nil : await ResourceTurn(at: job.key, in: context.queue, deadline: deadline)
             defer { turn?.pass() }
             let current = WriteJob(
-                context: context, request: original, exchange: exchange, clientKey: clientKey, flights: flights)
+                context: context, request: original, exchange: exchange, clientKey: clientKey, flights: flights,
+                upload: upload)
             // A temporary target may have become real meanwhile.
             guard current.key == job.key, !current.isGone else {
                 job = current

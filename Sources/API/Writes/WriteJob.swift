@@ -18,15 +18,18 @@ struct WriteJob: Sendable {
     let clientKey: String?
     let preferences: Preferences
     let flights: Flights
+    /// What brings the body in place of the exchange.
+    let upload: Uploaded?
 
     init(
         context: ServiceContext, request: ResourceRequest, exchange: any Exchange, clientKey: String?,
-        flights: Flights
+        flights: Flights, upload: Uploaded?
     ) {
         self.context = context
         self.exchange = exchange
         self.clientKey = clientKey
         self.flights = flights
+        self.upload = upload
         original = request
         switch context.queue.resolve(request.target, of: request.key.partition) {
         case .itself: (self.request, isGone) = (request, false)
@@ -48,7 +51,9 @@ struct WriteJob: Sendable {
     var method: HTTPMethod { request.method }
     var policy: Policy { request.policy(entry: entry) }
     var answers: ResourceAnswer { ResourceAnswer(request, base: context.origin.base) }
-    var reader: BodyReader { BodyReader(context, exchange, settings: request.settings) }
+    var reader: BodyReader {
+        BodyReader(context, exchange, settings: request.settings, uploaded: upload?.content)
+    }
 
     /// Nothing of the write may reach the disk.
     var isForbiddenToKeep: Bool {

@@ -20,8 +20,10 @@ package final class WriteService: WriteHandler {
 
     package func handle(_ request: ResourceRequest, _ exchange: any Exchange) async throws {
         let key = request.head.fields["Idempotency-Key"].map { String($0.trimmingFieldSpace) }
+        let upload = try await Uploaded.find(for: request, in: context)
         let job = WriteJob(
-            context: context, request: request, exchange: exchange, clientKey: key, flights: flights)
+            context: context, request: upload?.request ?? request, exchange: exchange, clientKey: key, flights: flights,
+            upload: upload)
         guard request.method.isQueueable else { return try await job.passOn() }
         guard let key else { return try await job.run() }
         // Two requests with one key at once: the second gets what the first got.

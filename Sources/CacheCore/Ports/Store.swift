@@ -20,7 +20,7 @@ package enum ContentPurpose: Sendable, Hashable { case copy, operation }
 package protocol BodyWriter: AnyObject, Sendable {
     func append(_ piece: [UInt8]) async throws(StoreError)
     /// Makes the bytes addressable. For large ones the file and its folder are on disk when this returns. The content stays
-    /// at least until a commit that refers to it, or `Store.release`.
+    /// while a copy of the value lives, and as long as what was committed refers to it.
     func finish() async throws(StoreError) -> Content
     /// Gives up; nothing stays.
     func discard()
@@ -116,13 +116,22 @@ package struct StoreUsage: Sendable, Hashable {
     package var entries: Int64
     /// What the view takes in memory.
     package var viewBytes: Int64
+    /// Bodies that were set aside because their bytes are not those that were stored, and were not stored anew since.
+    package var damagedBodies: Int
+    /// Whether the last attempt to write failed for the store as a whole: a full disk, a broken one.
+    package var isFailing: Bool
 
-    package init(copies: Int64, operations: Int64, limit: Int64, entries: Int64, viewBytes: Int64) {
+    package init(
+        copies: Int64, operations: Int64, limit: Int64, entries: Int64, viewBytes: Int64, damagedBodies: Int = 0,
+        isFailing: Bool = false
+    ) {
         self.copies = copies
         self.operations = operations
         self.limit = limit
         self.entries = entries
         self.viewBytes = viewBytes
+        self.damagedBodies = damagedBodies
+        self.isFailing = isFailing
     }
 }
 
@@ -184,8 +193,8 @@ package protocol Store: Sendable {
     func makeBody(for purpose: ContentPurpose, length: Int64?) async throws(StoreError) -> any BodyWriter
     /// Reads a stored body, or a part of it, piece by piece.
     func read(_ content: Content, range: Range<Int64>?) async throws(StoreError) -> any BodySource
-    /// Lets go of content that no commit will refer to.
-    func release(_ content: Content)
+    /// Where a file with the bytes lies on this host, never to be changed; nil where the store has no files.
+    func file(of content: Content) async throws(StoreError) -> String?
 
     func usage() async -> StoreUsage
     /// Writes behind what is not yet on disk.

@@ -39,6 +39,9 @@ package enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     case credentialUnproven = "credential-unproven"
     case hasDependents = "has-dependents"
     case operationBusy = "operation-busy"
+    case uploadOffset = "upload-offset"
+    case uploadIncomplete = "upload-incomplete"
+    case uploadSealed = "upload-sealed"
     case operationsPending = "operations-pending"
     case notFailed = "not-failed"
     case expectation
@@ -89,6 +92,9 @@ package enum ProblemCode: String, Sendable, Hashable, CaseIterable {
         case .credentialUnproven: (401, "The origin has not accepted this credential yet")
         case .hasDependents: (409, "Other queued writes depend on this one")
         case .operationBusy: (409, "The write is under way")
+        case .uploadOffset: (409, "The upload stands at another offset")
+        case .uploadIncomplete: (409, "The upload is not complete")
+        case .uploadSealed: (409, "The upload takes no more bytes")
         case .operationsPending: (409, "Queued writes are pending")
         case .notFailed: (409, "The write has not stopped")
         case .expectation: (417, "The expectation can't be met")

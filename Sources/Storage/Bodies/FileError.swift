@@ -30,11 +30,14 @@ final class FileHandle: Sendable {
 
     deinit { Glibc.close(descriptor) }
 
-    func write(_ bytes: [UInt8]) throws(FileError) {
+    /// Writes all of the bytes, from `offset` on.
+    func write(_ bytes: [UInt8], at offset: Int64) throws(FileError) {
         var written = 0
         while written < bytes.count {
             let count = unsafe bytes.withUnsafeBytes { bytes in
-                unsafe Glibc.write(descriptor, bytes.baseAddress?.advanced(by: written), bytes.count - written)
+                unsafe pwrite(
+                    descriptor, bytes.baseAddress?.advanced(by: written), bytes.count - written,
+                    off_t(offset) + off_t(written))
             }
             if count < 0 {
                 if errno == EINTR { continue }
@@ -42,6 +45,20 @@ final class FileHandle: Sendable {
             }
             written += count
         }
+    }
+
+    /// Whether it has more than one name.
+    var isShared: Bool {
+        get throws(FileError) {
+            var status = stat()
+            guard unsafe fstat(descriptor, &status) == 0 else { throw FileError("stat") }
+            return status.st_nlink > 1
+        }
+    }
+
+    /// Makes the file that long.
+    func truncate(to length: Int64) throws(FileError) {
+        guard ftruncate(descriptor, off_t(length)) == 0 else { throw FileError("truncate") }
     }
 
     /// Up to `count` bytes from `offset`; fewer only at the end of the file.

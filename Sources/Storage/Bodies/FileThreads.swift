@@ -1,12 +1,12 @@
 import CacheCore
 
-/// Two threads for work that blocks on body files, so that tasks never do.
+/// A few threads for work that blocks on body files, so that tasks never do.
 final class FileThreads: Sendable {
     private let queue = JobQueue<@Sendable () -> Void>()
     private let threads: [ServiceThread]
 
     init() {
-        threads = (0..<2).map { [queue] _ in
+        threads = (0..<4).map { [queue] _ in
             ServiceThread {
                 while let job = queue.takeFirst() { job() }
             }

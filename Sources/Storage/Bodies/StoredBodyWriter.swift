@@ -47,9 +47,9 @@ final class StoredBodyWriter: BodyWriter {
                 do throws(FileError) {
                     if state.file == nil { state.file = try bodies.makeTemporary() }
                     guard let file = state.file else { return }
-                    if !state.short.isEmpty { try file.handle.write(state.short) }
+                    if !state.short.isEmpty { try file.handle.write(state.short, at: 0) }
                     state.short = []
-                    try file.handle.write(piece)
+                    try file.handle.write(piece, at: state.length)
                 } catch {
                     throw error.storeError
                 }
@@ -70,12 +70,14 @@ final class StoredBodyWriter: BodyWriter {
             try state.withLock { (state) throws(StoreError) in
                 guard !state.isOver, let file = state.file else { throw .failed(reason: "the body was given up") }
                 let digest = state.takeDigest()
-                do throws(FileError) { try bodies.place(file.handle, at: file.path, as: digest) } catch {
+                do throws(FileError) {
+                    let hold = try bodies.place(file.handle, at: file.path, as: digest)
+                    state.isOver = true
+                    state.file = nil
+                    return Content(digest: digest, length: state.length, inline: nil, hold: hold)
+                } catch {
                     throw error.storeError
                 }
-                state.isOver = true
-                state.file = nil
-                return Content(digest: digest, length: state.length, inline: nil)
             }
         }
     }

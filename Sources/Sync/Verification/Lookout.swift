@@ -72,7 +72,6 @@ package struct Lookout: Sendable {
                 guard sighting.status == 200, let document = await json(sighting.content),
                     members.add(page: document, rule: rule)
                 else { return .unreadable }
-                context.store.release(sighting.content)
                 switch nextPage(of: sighting, at: target) {
                 case .none: page = nil
                 case .some(nil): return .unreadable

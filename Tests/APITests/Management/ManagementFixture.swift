@@ -10,9 +10,11 @@ struct ManagementFixture {
 
     init() {
         let context = ServiceContext(
-            store: writes.store, origin: writes.origin, queue: writes.queue, delivery: NoDelivery(),
+            store: writes.store, uploads: writes.uploads, origin: writes.origin, queue: writes.queue,
+            delivery: NoDelivery(),
             network: writes.network, credentials: CredentialKeeper(), settings: writes.settings, clock: writes.clock,
             events: Silence(), log: Silence(), digest: { _ in Digest(bytes: [UInt8](repeating: 7, count: 32)) },
+            hash: { PlainHash($0) },
             partitionHash: { _ in PartitionID(high: 1, low: 2) })
         service = ManagementService(
             context: context, counters: Counters(), invalidateView: {}, isReady: { true })

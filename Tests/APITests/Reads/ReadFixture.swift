@@ -134,11 +134,12 @@ struct ReadFixture {
             bytes.reduce(14_695_981_039_346_656_037) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
         }
         let context = ServiceContext(
-            store: store, origin: origin, queue: queue, delivery: NoDelivery(), network: network,
-            credentials: CredentialKeeper(), settings: settings, clock: clock, events: Silence(), log: Silence(),
+            store: store, uploads: MemoryUploads(store: store), origin: origin, queue: queue,
+            delivery: NoDelivery(), network: network, credentials: CredentialKeeper(), settings: settings, clock: clock,
+            events: Silence(), log: Silence(),
             digest: { bytes in
                 Digest(bytes: (0..<32).map { UInt8(truncatingIfNeeded: sum(bytes) >> (UInt64($0 % 8) * 8)) })
-            },
+            }, hash: { PlainHash($0) },
             partitionHash: { PartitionID(high: 1, low: sum($0)) })
         let flights = Flights()
         service = Service(

@@ -71,7 +71,7 @@ final class InProcessOrigin: Origin {
         case .none: break
         case .bytes(let bytes): body = bytes
         case .stream(_, let source):
-            while let piece = (try? await source.next()) ?? nil { body += piece }
+            do { while let piece = try await source.next() { body += piece } } catch { throw .cancelled }
         }
         log.withLock {
             $0.append(Received(method: request.method, target: request.target, fields: request.fields, body: body))

@@ -11,19 +11,21 @@ struct WriteFixture {
     let clock = ManualClock()
     let settings = SettingsBox(Settings())
     let queue: OperationQueue
+    let uploads: MemoryUploads
     let service: WriteService
 
     init() {
         queue = OperationQueue(store: store, clock: clock, events: Silence(), settings: settings)
+        uploads = MemoryUploads(store: store)
         let digest: @Sendable ([UInt8]) -> Digest = { bytes in
             var sum: UInt64 = 14_695_981_039_346_656_037
             for byte in bytes { sum = (sum ^ UInt64(byte)) &* 1_099_511_628_211 }
             return Digest(bytes: (0..<32).map { UInt8(truncatingIfNeeded: sum >> (UInt64($0 % 8) * 8)) })
         }
         let context = ServiceContext(
-            store: store, origin: origin, queue: queue, delivery: NoDelivery(), network: network,
+            store: store, uploads: uploads, origin: origin, queue: queue, delivery: NoDelivery(), network: network,
             credentials: CredentialKeeper(), settings: settings, clock: clock, events: Silence(), log: Silence(),
-            digest: digest, partitionHash: { _ in .none })
+            digest: digest, hash: { PlainHash($0) }, partitionHash: { _ in .none })
         service = WriteService(context: context, flights: Flights())
     }
 

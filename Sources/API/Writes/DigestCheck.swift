@@ -1,0 +1,54 @@
+import CacheCore
+import HTTPModel
+
+/// What Repr-Digest and Content-Digest of a request say of its body (RFC 9530), compared with the bytes as they pass by. Used from
+/// one task at a time.
+final class DigestCheck: Sendable {
+    private struct Expectation {
+        var field: String
+        var algorithm: HashAlgorithm
+        var bytes: [UInt8]
+    }
+
+    static let fields = ["Repr-Digest", "Content-Digest"]
+
+    private let expectations: [Expectation]
+    private let hashes: [HashAlgorithm: any RunningHash]
+
+    /// nil where nothing is stated that can be checked. Throws `bad-request` for a field that can't be read.
+    init?(
+        _ head: HTTPFields, fields: [String] = DigestCheck.fields, _ makeHash: (HashAlgorithm) -> any RunningHash
+    ) throws {
+        var expectations: [Expectation] = []
+        for field in fields {
+            guard let value = head.combined(field) else { continue }
+            guard let dictionary = SFDictionary(parsing: value) else {
+                throw Problem(.badRequest, "\(field) is no structured dictionary (RFC 9530).")
+            }
+            for algorithm in HashAlgorithm.allCases {
+                guard let member = dictionary[algorithm.rawValue] else { continue }
+                guard case .byteSequence(let bytes)? = member.item?.value, bytes.count == algorithm.length else {
+                    throw Problem(
+                        .badRequest, "\(algorithm.rawValue) in \(field) is no sequence of \(algorithm.length) bytes.")
+                }
+                expectations.append(Expectation(field: field, algorithm: algorithm, bytes: bytes))
+            }
+        }
+        guard !expectations.isEmpty else { return nil }
+        self.expectations = expectations
+        hashes = Dictionary(
+            uniqueKeysWithValues: Set(expectations.map(\.algorithm)).map { ($0, makeHash($0)) })
+    }
+
+    func update(_ piece: [UInt8]) {
+        for hash in hashes.values { hash.update(piece) }
+    }
+
+    /// At the end of the body, once. Throws `bad-request` where it is another one than was stated.
+    func verify() throws {
+        let found = hashes.mapValues { $0.finish() }
+        for expectation in expectations where found[expectation.algorithm] != expectation.bytes {
+            throw Problem(.badRequest, "The body is not the one that \(expectation.field) describes. Send it again.")
+        }
+    }
+}
