@@ -4,7 +4,7 @@ import OriginClient
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct StreamTests {
+@Suite(.timeLimit(.minutes(3))) struct StreamTests {
     static let size = 64 << 20
 
     @Test func `A large answer arrives whole, piece by piece`() async throws {
