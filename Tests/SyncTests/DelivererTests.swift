@@ -39,6 +39,41 @@ import Testing
         #expect(origin.sent.count == count)
     }
 
+    @Test("before an origin that answers at once many are claimed in one commit, and few are on the wire")
+    func claimsAhead() async {
+        let origin = FakeOrigin { _ in .success((204, [:], "")) }
+        let queue = FakeQueue((0..<400).map { Fixture.operation(id: "op\($0)") })
+        let deliverer = Deliverer(Fixture(origin, queue: queue).context)
+        deliverer.start()
+        while queue.outcomes.count < 400 { await Task.yield() }
+        await deliverer.stop(deadline: .infinity)
+        #expect(queue.claimed.max() ?? 0 > 8)
+        #expect(queue.claimed.allSatisfy { $0 <= 256 })
+        #expect(origin.sent.count == 400)
+    }
+
+    @Test("what is claimed ahead and not on its way is given back when delivery is suspended", .timeLimit(.minutes(1)))
+    func givesBack() async {
+        let count = Mutex(0)
+        let suspend = Mutex<(@Sendable () -> Void)?>(nil)
+        let origin = FakeOrigin { _ in
+            let isLast = count.withLock { count in
+                count += 1
+                return count == 20
+            }
+            if isLast { suspend.withLock { $0 }?() }
+            return .success((204, [:], ""))
+        }
+        let queue = FakeQueue((0..<400).map { Fixture.operation(id: "op\($0)") })
+        let deliverer = Deliverer(Fixture(origin, queue: queue).context)
+        suspend.withLock { $0 = { deliverer.suspend(true) } }
+        deliverer.start()
+        while origin.sent.count < 20 || queue.outcomes.count < queue.claimed.reduce(0, +) { await Task.yield() }
+        while queue.unfinished().count != 400 - origin.sent.count { await Task.yield() }
+        await deliverer.stop(deadline: .infinity)
+        #expect(origin.sent.count < 40)
+    }
+
     @Test("N05: offline and suspended, nothing is sent")
     func offline() async {
         let origin = FakeOrigin { _ in .success((204, [:], "")) }

@@ -80,6 +80,7 @@ final class FakeQueue: DeliveryQueue, WriteQueue {
         var closed: [EntryKey] = []
         var recorded: [Conflict] = []
         var accepted: [WriteDraft] = []
+        var claimed: [Int] = []
         var before: [OperationID: MembersBefore] = [:]
         var wake: (@Sendable () -> Void)?
     }
@@ -97,6 +98,7 @@ final class FakeQueue: DeliveryQueue, WriteQueue {
     ) async throws -> [Claim] {
         state.withLock { state in
             let taken = state.waiting.filter { state.due[$0.id] ?? 0 <= now }.prefix(limit)
+            state.claimed.append(taken.count)
             state.waiting.removeAll { operation in taken.contains { $0.id == operation.id } }
             return taken.map { operation in
                 var operation = operation
@@ -106,6 +108,8 @@ final class FakeQueue: DeliveryQueue, WriteQueue {
         }
     }
 
+    /// How many each claim took.
+    var claimed: [Int] { state.withLock { $0.claimed } }
     func before(_ id: OperationID) -> MembersBefore? { state.withLock { $0.before[id] } }
     func keep(_ before: MembersBefore, of id: OperationID) async throws {
         state.withLock { $0.before[id] = before }
@@ -135,6 +139,17 @@ final class FakeQueue: DeliveryQueue, WriteQueue {
     func dueAtOnce() { state.withLock { $0.due = [:] } }
     func credentialArrived(for partition: PartitionID) {}
     func unfinished() -> [Operation] { state.withLock { $0.waiting } }
+    func nextEdit(after operation: Operation) -> Operation? {
+        state.withLock { $0.waiting.first { $0.lane == operation.lane && $0.sequence > operation.sequence } }
+    }
+    func isBehindStopped(_ operation: Operation) -> Bool { false }
+    var partitionsWithoutCredential: Set<PartitionID> { [] }
+    var collectionsOfCreates: Set<EntryKey> {
+        state.withLock { state in
+            let creates = state.waiting.filter { $0.kind == .create }
+            return Set(creates.map { EntryKey(partition: $0.partition, target: $0.target) })
+        }
+    }
     func operation(_ id: OperationID) -> Operation? { state.withLock { $0.waiting.first { $0.id == id } } }
 
     func localEdit(of key: EntryKey) -> LocalEdit? { nil }
@@ -168,7 +183,7 @@ final class FakeQueue: DeliveryQueue, WriteQueue {
 struct Fixture: Sendable {
     let context: DeliveryContext
     let network: Connectivity
-    let memory = DeliveryMemory()
+    let memory: DeliveryMemory
     let credentials = CredentialKeeper()
     let settings = SettingsBox(Settings())
     let store = MemoryStore()
@@ -177,6 +192,7 @@ struct Fixture: Sendable {
         _ origin: FakeOrigin, queue: FakeQueue = FakeQueue(), clock: any Clock = JumpingClock(),
         secret: @escaping @Sendable () -> String? = { nil }
     ) {
+        memory = DeliveryMemory(startedAt: clock.now)
         network = Connectivity(
             origin: origin, clock: clock, settings: settings, events: NoEvents(), log: NoLog())
         let sources = CredentialSources(

@@ -125,6 +125,7 @@ extension LaneBook {
             operations[id]?.nextAttemptAt = nil
             refresh(operation.lane)
         }
+        credentialWaits[partition] = nil
     }
 
     /// Notes whether the target is pinned with high priority.

@@ -22,24 +22,25 @@ extension LaneBook {
     func place(
         _ method: HTTPMethod, _ kind: OperationKind, onto lane: EntryKey, coalesce: Bool, named: [OperationID]
     ) throws -> Placement {
-        let operations = self.lane(lane)
-        guard kind != .action, kind != .create, let last = operations.last else { return Placement() }
-        if let head = operations.first, head.state.isStopped {
+        let ids = lanes[lane] ?? []
+        guard kind != .action, kind != .create, let last = ids.last.flatMap({ operations[$0] }) else {
+            return Placement()
+        }
+        if let head = ids.first.flatMap({ operations[$0] }), head.state.isStopped {
             if method == .patch {
                 throw Problem(
                     .laneStopped,
                     "Resolve, retry or discard the operation \(head.id) first, or replace the target by a PUT.")
             }
-            return try restart(operations, head: head, method: method)
+            return try restart(self.lane(lane), head: head, method: method)
         }
-        let edits = operations.filter { $0.kind != .action }
         guard coalesce, kind == .edit, canMerge(method, onto: last, named: named) else {
-            return Placement(predecessor: edits.last)
+            return Placement(predecessor: lastEdit(of: lane))
         }
         let isUnheardOf = last.kind == .create || (last.method == .put && last.precondition == .ifNoneMatch("*"))
         return Placement(
             replaced: [last], merged: last, removesBoth: method == .delete && isUnheardOf,
-            predecessor: edits.dropLast().last)
+            predecessor: lastEdit(of: lane, but: last.id))
     }
 
     private func restart(_ operations: [Operation], head: Operation, method: HTTPMethod) throws -> Placement {

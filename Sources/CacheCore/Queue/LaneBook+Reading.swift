@@ -4,9 +4,9 @@ extension LaneBook {
     /// The unfinished operations of the lane in order.
     func lane(_ key: EntryKey) -> [Operation] { (lanes[key] ?? []).compactMap { operations[$0] } }
 
-    /// The last operation of the lane that makes an effective copy.
-    func lastEdit(of key: EntryKey) -> Operation? {
-        for id in (lanes[key] ?? []).reversed() {
+    /// The last operation of the lane, but for `excluded`, that makes an effective copy.
+    func lastEdit(of key: EntryKey, but excluded: OperationID? = nil) -> Operation? {
+        for id in (lanes[key] ?? []).reversed() where id != excluded {
             if let operation = operations[id], operation.kind != .action { return operation }
         }
         return nil
@@ -15,7 +15,7 @@ extension LaneBook {
     /// What shows for the entry, where an edit does.
     func localEdit(of key: EntryKey) -> LocalEdit? {
         guard let last = lastEdit(of: key) else { return nil }
-        let stopped = (lanes[key] ?? []).lazy.compactMap { operations[$0] }.first { $0.state.isStopped }
+        let stopped = stopped[key]?.first.flatMap { operations[$0] }
         return LocalEdit(
             syncState: stopped?.state.rawValue ?? Self.syncState(of: last), content: last.effective,
             mediaType: last.effectiveType, tag: last.tag, base: last.base, operation: last.id,
@@ -28,6 +28,25 @@ extension LaneBook {
         case .delete: return "pending-delete"
         case .patch: return "pending-patch"
         default: return "pending-update"
+        }
+    }
+
+    /// The first operation behind this one in its lane that makes an effective copy.
+    func nextEdit(after operation: Operation) -> Operation? {
+        for id in lanes[operation.lane] ?? [] {
+            if let other = operations[id], other.sequence > operation.sequence, other.kind != .action { return other }
+        }
+        return nil
+    }
+
+    /// Whether an earlier operation of its lane, or one it depends on, has stopped or waits for a credential.
+    func isBehindStopped(_ operation: Operation) -> Bool {
+        let before = [lanes[operation.lane]?.first, stopped[operation.lane]?.first].compactMap { $0 }
+        return (before + operation.dependsOn).contains { id in
+            guard id != operation.id, let other = operations[id],
+                other.state.isStopped || other.reason == Reason.credential
+            else { return false }
+            return other.lane != operation.lane || other.sequence < operation.sequence
         }
     }
 

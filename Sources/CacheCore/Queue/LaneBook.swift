@@ -25,6 +25,10 @@ package struct LaneBook: Sendable {
     var operations: [OperationID: Operation] = [:]
     /// In order of sequence; no empty ones.
     var lanes: [EntryKey: [OperationID]] = [:]
+    /// Those of a lane that have stopped, in order of sequence; no empty ones.
+    var stopped: [EntryKey: [OperationID]] = [:]
+    /// How many operations of a partition wait for a credential; no zeros.
+    var credentialWaits: [PartitionID: Int] = [:]
     /// By an unfinished operation: who names it in `dependsOn`.
     var dependents: [OperationID: Set<OperationID>] = [:]
     var keys: [Name: OperationID] = [:]
@@ -75,8 +79,9 @@ package struct LaneBook: Sendable {
     mutating func apply(_ changes: [StoreChange]) -> Applied {
         var applied = Applied()
         var touched: [EntryKey] = []
+        var isTouched: Set<EntryKey> = []
         func touch(_ lane: EntryKey) {
-            if !touched.contains(lane) { touched.append(lane) }
+            if isTouched.insert(lane).inserted { touched.append(lane) }
         }
         for change in changes {
             switch change {
@@ -109,10 +114,13 @@ package struct LaneBook: Sendable {
     }
 
     private mutating func put(_ operation: Operation) {
-        if let old = operations[operation.id] { unlink(old) }
+        let old = operations[operation.id]
+        // A lane may be long: what only changes its state stays where it stands.
+        let staysInPlace = !operation.state.isFinal && old?.hasSamePlace(as: operation) ?? false
+        if let old { unlink(old, keepingPlace: staysInPlace) }
         if operation.state != .sending { claims[operation.id] = nil }
         guard operation.state.isFinal else {
-            link(operation)
+            link(operation, hasPlace: staysInPlace)
             return
         }
         for dependent in dependents.removeValue(forKey: operation.id) ?? [] {
@@ -121,25 +129,34 @@ package struct LaneBook: Sendable {
         if lanes[operation.lane] == nil { highPins.remove(operation.lane) }
     }
 
-    private mutating func link(_ operation: Operation) {
+    private mutating func link(_ operation: Operation, hasPlace: Bool = false) {
         operations[operation.id] = operation
         tallies[operation.state, default: 0] += 1
-        insert(operation.id, sequence: operation.sequence, into: &lanes[operation.lane, default: []])
+        if !hasPlace { insert(operation.id, sequence: operation.sequence, into: &lanes[operation.lane, default: []]) }
+        if operation.state.isStopped {
+            insert(operation.id, sequence: operation.sequence, into: &stopped[operation.lane, default: []])
+        }
+        if operation.reason == Reason.credential { credentialWaits[operation.partition, default: 0] += 1 }
         for id in operation.dependsOn { dependents[id, default: []].insert(operation.id) }
         for key in [operation.idempotencyKey] + operation.mergedKeys {
             keys[Name(key, of: operation.partition)] = operation.id
         }
         if let id = operation.temporaryTarget.flatMap({ TemporaryTarget.id(of: $0) }) {
             temporaries[Name(id, of: operation.partition)] = operation.id
+            if hasPlace { return }
             let collection = EntryKey(partition: operation.partition, target: operation.target)
             insert(operation.id, sequence: operation.sequence, into: &creates[collection, default: []])
         }
     }
 
-    private mutating func unlink(_ operation: Operation) {
+    private mutating func unlink(_ operation: Operation, keepingPlace: Bool = false) {
         operations[operation.id] = nil
         tallies[operation.state, default: 0] -= 1
-        remove(operation.id, from: operation.lane, in: &lanes)
+        if !keepingPlace { remove(operation.id, from: operation.lane, in: &lanes) }
+        if operation.state.isStopped { remove(operation.id, from: operation.lane, in: &stopped) }
+        if operation.reason == Reason.credential, let count = credentialWaits[operation.partition] {
+            credentialWaits[operation.partition] = count > 1 ? count - 1 : nil
+        }
         for id in operation.dependsOn {
             dependents[id]?.remove(operation.id)
             if dependents[id]?.isEmpty == true { dependents[id] = nil }
@@ -151,6 +168,7 @@ package struct LaneBook: Sendable {
         if let id = operation.temporaryTarget.flatMap({ TemporaryTarget.id(of: $0) }) {
             let name = Name(id, of: operation.partition)
             if temporaries[name] == operation.id { temporaries[name] = nil }
+            if keepingPlace { return }
             remove(operation.id, from: EntryKey(partition: operation.partition, target: operation.target), in: &creates)
         }
     }
@@ -220,6 +238,14 @@ package enum Reason {
     package static let discarded = "discarded"
     /// Removed together with the create that it deletes: nothing was ever sent.
     package static let coalesced = "coalesced"
+}
+
+extension Operation {
+    /// Whether the other one stands in the same lane and list, at the same place.
+    fileprivate func hasSamePlace(as other: Operation) -> Bool {
+        sequence == other.sequence && partition == other.partition && target == other.target
+            && temporaryTarget == other.temporaryTarget
+    }
 }
 
 extension Conflict {

@@ -53,7 +53,7 @@ extension OperationQueue {
             let placement = try book.place(draft.method, draft.kind, onto: lane, coalesce: isCoalescing, named: creates)
             return (
                 placement, book.localEdit(of: lane), book.lastEdit(of: lane)?.createdAt, book.conflicts(of: lane),
-                creates, book.lane(lane)
+                creates, draft.kind == .resolution ? book.lane(lane) : []
             )
         }
         if draft.kind == .resolution, let head = operations.first, head.state == .conflict {

@@ -133,7 +133,9 @@ extension OperationQueue {
         var changes = copies
         let (named, later, conflicts) = book.withLock { book in
             (
-                sent.kind == .create ? book.named(by: sent) : [], book.later(than: sent), book.conflicts(of: sent.lane)
+                sent.kind == .create ? book.named(by: sent) : [],
+                sent.kind == .create ? book.later(than: sent) : book.nextEdit(after: sent).map { [$0] } ?? [],
+                book.conflicts(of: sent.lane)
             )
         }
         var successors = later

@@ -54,6 +54,12 @@ package final class OperationQueue: WriteQueue, DeliveryQueue {
     package func unfinished() -> [Operation] {
         book.withLock { $0.operations.values.sorted { $0.sequence < $1.sequence } }
     }
+    package func nextEdit(after operation: Operation) -> Operation? {
+        book.withLock { $0.nextEdit(after: operation) }
+    }
+    package func isBehindStopped(_ operation: Operation) -> Bool { book.withLock { $0.isBehindStopped(operation) } }
+    package var partitionsWithoutCredential: Set<PartitionID> { book.withLock { Set($0.credentialWaits.keys) } }
+    package var collectionsOfCreates: Set<EntryKey> { book.withLock { Set($0.creates.keys) } }
     package func operation(_ id: OperationID) -> Operation? { book.withLock { $0.operations[id] } }
 
     package func resolve(_ target: Target, of partition: PartitionID) -> ResolvedTarget {

@@ -251,8 +251,16 @@ package protocol DeliveryQueue: Sendable {
     /// On coming online: every lane is due at once but for Retry-After and `credential`.
     func dueAtOnce()
     func credentialArrived(for partition: PartitionID)
-    /// All unfinished operations, for a look by delivery (other operations' members of a list).
+    /// All unfinished operations, in order.
     func unfinished() -> [Operation]
+    /// The first behind this one in its lane that makes an effective copy.
+    func nextEdit(after operation: Operation) -> Operation?
+    /// Whether an earlier operation of its lane, or one it depends on, has stopped: it won't be delivered before that is settled.
+    func isBehindStopped(_ operation: Operation) -> Bool
+    /// Whose operations wait for a credential.
+    var partitionsWithoutCredential: Set<PartitionID> { get }
+    /// Where unfinished creates are sent.
+    var collectionsOfCreates: Set<EntryKey> { get }
     func operation(_ id: OperationID) -> Operation?
 }
 

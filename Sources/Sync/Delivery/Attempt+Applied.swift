@@ -60,7 +60,7 @@ extension Attempt {
                 Base(etag: etag, mediaType: operation.effectiveType, content: operation.effective), [.expire(key)]
             )
         }
-        guard let successor = successor() else { return (.unknown, [.expire(key)]) }
+        guard let successor = context.queue.nextEdit(after: operation) else { return (.unknown, [.expire(key)]) }
         // The next one needs a validator that the answer did not give (design 5, "base validator").
         guard case .seen(let seen) = await look() else { return (.unknown, [.expire(key)]) }
         let showsIt = seen.isGone ? false : await showsEffect(seen)
@@ -100,13 +100,6 @@ extension Attempt {
             sent: await lookout.bytes(OutgoingWrite(operation).body), base: await lookout.bytes(operation.base.content),
             seen: await lookout.bytes(seen.content))
         return Verifier.holds(operation, seen, bytes: bytes)
-    }
-
-    /// The next operation of the lane.
-    private func successor() -> Operation? {
-        context.queue.unfinished()
-            .filter { $0.lane == operation.lane && $0.sequence > operation.sequence }
-            .min { $0.sequence < $1.sequence }
     }
 
     // MARK: What else changes

@@ -28,7 +28,8 @@ package struct Attempt: Sendable {
     package func run() async -> DeliveryOutcome {
         if mustVerify, !settings.idempotentOrigin {
             if !memory.isSettled(operation.id) {
-                await context.clock.sleep(until: context.clock.now + settings.settle)
+                let since = max(memory.startedAt, operation.createdAt)
+                await context.clock.sleep(until: since + settings.settle)
             }
             if let outcome = await verifyUnknown() { return outcome }
         } else if memory.isDiverged(operation.id) {

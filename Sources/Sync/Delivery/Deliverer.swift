@@ -12,21 +12,44 @@ package final class Deliverer: Delivery {
         /// Whether a task is claiming; `isWanted`: whether it is to look once more before it ends.
         var isPumping = false
         var isWanted = false
-        var running = 0
+        /// Claimed and not yet on their way, in order.
+        var waiting: ArraySlice<Claim> = []
+        /// On their way to the origin.
+        var sending = 0
+        /// Those whose outcome is on its way to the disk.
+        var recording = 0
+        /// When was claimed last, and how many attempts have ended since.
+        var claimedAt = 0.0
+        var ended = 0
         var timer: (due: Double, task: Task<Void, Never>)?
         var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
         var nextWaiter: UInt64 = 0
+
+        var isIdle: Bool { waiting.isEmpty && sending == 0 && recording == 0 }
+
+        /// How many to claim: as many as can be sent at once, or as will be gone shortly at the pace so far. One commit for many is
+        /// what a fast origin needs; before a slow one little is claimed ahead, for what is claimed can't be changed any more.
+        func nextBatch(concurrency: Int, now: Double) -> Int {
+            let elapsed = now - claimedAt
+            let ahead = Double(ended) * Deliverer.claimedAhead / max(elapsed, Deliverer.claimedAhead / 1000)
+            return min(Deliverer.batchLimit, max(Int(ahead), concurrency - sending))
+        }
     }
 
     let context: DeliveryContext
-    private let memory = DeliveryMemory()
+    private let memory: DeliveryMemory
     private let guarded = Mutex(Guarded())
 
     /// Seconds till the next try when the store fails, and between looks at configured credentials.
     private static let pause = 1.0
+    /// Operations that are claimed in one commit, and outcomes that are recorded at once, at most.
+    private static let batchLimit = 256
+    /// Seconds in which what is claimed is to be on its way.
+    private static let claimedAhead = 0.25
 
     package init(_ context: DeliveryContext) {
         self.context = context
+        memory = DeliveryMemory(startedAt: context.clock.now)
     }
 
     /// Begins; what the queue holds from before goes first.
@@ -64,7 +87,8 @@ package final class Deliverer: Delivery {
             return timer
         }
         timer?.cancel()
-        await wait(deadline: deadline) { $0.running == 0 && !$0.isPumping }
+        giveBack()
+        await wait(deadline: deadline) { $0.isIdle && !$0.isPumping }
     }
 
     // MARK: Delivery
@@ -90,12 +114,13 @@ package final class Deliverer: Delivery {
         guard !ids.isEmpty else { return [] }
         context.queue.dueAtOnce()
         wake()
+        let settled = Mutex(0)
         await wait(deadline: deadline) { [context] state in
-            if state.isSuspended || state.isStopped || !context.network.state.isOnline { return state.running == 0 }
-            return ids.allSatisfy { id in
-                guard let operation = context.queue.operation(id) else { return true }
-                return operation.state.isFinal || operation.state.isStopped || operation.reason == "credential"
-                    || context.queue.isBehindStopped(operation)
+            if state.isSuspended || state.isStopped || !context.network.state.isOnline { return state.isIdle }
+            // Looked at often and in order: those that are settled are not looked at again.
+            return settled.withLock { settled in
+                while settled < ids.count, context.queue.isSettled(ids[settled]) { settled += 1 }
+                return settled == ids.count
             }
         }
         return ids
@@ -105,59 +130,96 @@ package final class Deliverer: Delivery {
 
     private func pump() async {
         while true {
-            let free = guarded.withLock { state in
-                guard state.isWanted, !state.isSuspended, !state.isStopped else {
+            let goesOn = guarded.withLock { state in
+                guard state.isWanted, !state.isStopped else {
                     state.isPumping = false
-                    return 0
+                    return false
                 }
                 state.isWanted = false
-                return max(0, context.settings.current.replayConcurrency - state.running)
+                return true
             }
-            let goesOn = guarded.withLock { $0.isPumping }
             guard goesOn else { break }
-            if free > 0, context.network.state.isOnline { await claim(free) }
+            if maySend { await claim() }
+            if maySend { send() } else { giveBack() }
         }
         wakeWaiters()
     }
 
-    private func claim(_ free: Int) async {
+    private var maySend: Bool {
+        guarded.withLock { !$0.isSuspended && !$0.isStopped } && context.network.state.isOnline
+    }
+
+    /// Claims anew once all that was claimed is on its way.
+    private func claim() async {
         let now = context.clock.now
+        let concurrency = context.settings.current.replayConcurrency
+        let limit = guarded.withLock { state in
+            guard state.waiting.isEmpty, state.recording < Self.batchLimit else { return 0 }
+            return state.nextBatch(concurrency: concurrency, now: now)
+        }
+        guard limit > 0 else { return }
         let claims: [Claim]
         do {
-            claims = try await context.queue.claim(limit: free, now: now) { [memory] in memory.membersBefore(of: $0) }
+            claims = try await context.queue.claim(limit: limit, now: now) { [memory] in memory.membersBefore(of: $0) }
         } catch {
             context.log.write(.error, "operations can't be claimed", [("error", "\(error)")])
             arm(at: now + Self.pause)
             return
         }
-        guarded.withLock { $0.running += claims.count }
-        for claim in claims {
-            Task {
-                await self.deliver(claim)
-                self.guarded.withLock { $0.running -= 1 }
-                self.wake()
-                self.wakeWaiters()
-            }
+        guarded.withLock { state in
+            state.waiting.append(contentsOf: claims)
+            state.claimedAt = now
+            state.ended = 0
         }
         if claims.isEmpty { rest(now: now) }
+    }
+
+    /// Sends what is claimed, as many at once as may be.
+    private func send() {
+        let concurrency = context.settings.current.replayConcurrency
+        let claims = guarded.withLock { state in
+            let claims = state.waiting.prefix(max(0, concurrency - state.sending))
+            state.waiting.removeFirst(claims.count)
+            state.sending += claims.count
+            return claims
+        }
+        for claim in claims { Task { await self.deliver(claim) } }
+    }
+
+    /// What is claimed and not on its way is as if never claimed.
+    private func giveBack() {
+        let claims = guarded.withLock { state in
+            let claims = state.waiting
+            state.waiting = []
+            state.recording += claims.count
+            return claims
+        }
+        for claim in claims {
+            Task {
+                await self.record(.notSent, of: claim.operation.id)
+                self.recorded()
+            }
+        }
+    }
+
+    private func recorded() {
+        guarded.withLock { $0.recording -= 1 }
+        wake()
+        wakeWaiters()
     }
 
     /// Nothing is due: sets the timer, forgets what no drain needs any more.
     private func rest(now: Double) {
         if let due = context.queue.nextDue(now: now) { arm(at: due) }
-        let unfinished = context.queue.unfinished()
         if context.sources.isConfigured {
-            let waiting = Set(unfinished.filter { $0.reason == "credential" }.map(\.partition))
+            let waiting = context.queue.partitionsWithoutCredential
             if !waiting.isEmpty {
                 Task { await self.lookForCredentials(of: waiting) }
                 arm(at: now + Self.pause)
             }
         }
-        guard guarded.withLock({ $0.running == 0 }) else { return }
-        memory.keepCollections(
-            only: Set(
-                unfinished.filter { $0.kind == .create }
-                    .map { EntryKey(partition: $0.partition, target: $0.target) }))
+        guard guarded.withLock({ $0.isIdle }) else { return }
+        memory.keepCollections(only: context.queue.collectionsOfCreates)
     }
 
     private func lookForCredentials(of partitions: Set<PartitionID>) async {
@@ -197,6 +259,18 @@ package final class Deliverer: Delivery {
         let id = claim.operation.id
         let outcome = await Attempt(claim, context: context, memory: memory).run()
         memory.note(outcome, of: id)
+        guarded.withLock { state in
+            state.sending -= 1
+            state.ended += 1
+            state.recording += 1
+        }
+        // The next one need not wait until this one's outcome is on disk.
+        wake()
+        await record(outcome, of: id)
+        recorded()
+    }
+
+    private func record(_ outcome: DeliveryOutcome, of id: OperationID) async {
         while true {
             do {
                 try await context.queue.record(outcome, of: id)
@@ -253,12 +327,10 @@ package final class Deliverer: Delivery {
 }
 
 extension DeliveryQueue {
-    /// Whether an earlier operation of its lane, or one it depends on, has stopped: it won't be delivered before that is settled.
-    package func isBehindStopped(_ operation: Operation) -> Bool {
-        unfinished().contains { other in
-            guard other.id != operation.id, other.state.isStopped || other.reason == "credential" else { return false }
-            return (other.lane == operation.lane && other.sequence < operation.sequence)
-                || operation.dependsOn.contains(other.id)
-        }
+    /// Whether nothing more can be delivered of it now.
+    fileprivate func isSettled(_ id: OperationID) -> Bool {
+        guard let operation = operation(id) else { return true }
+        return operation.state.isFinal || operation.state.isStopped || operation.reason == "credential"
+            || isBehindStopped(operation)
     }
 }

@@ -18,7 +18,10 @@ package final class DeliveryMemory: Sendable {
 
     private let guarded = Mutex(Guarded())
 
-    package init() {}
+    /// Seconds since 1970. What was under way before is settled `settle` after this.
+    package let startedAt: Double
+
+    package init(startedAt: Double) { self.startedAt = startedAt }
 
     // MARK: Collections
 
