@@ -11,7 +11,7 @@ package final class CredentialKeeper: Sendable {
     }
 
     private let known = Mutex<[PartitionID: Known]>([:])
-    private let listener = Mutex<(@Sendable (PartitionID) -> Void)?>(nil)
+    private let listener = Listener<PartitionID>()
     private static let provenLimit = 8
 
     package init() {}
@@ -31,7 +31,7 @@ package final class CredentialKeeper: Sendable {
             table[partition] = entry
             return isNew
         }
-        if isNew { listener.withLock { $0 }?(partition) }
+        if isNew { listener.tell(partition) }
     }
 
     /// A client queued a write with these values, which alone make the partition (no `partitionBy`): another value can't belong to
@@ -45,7 +45,7 @@ package final class CredentialKeeper: Sendable {
     }
 
     /// Sets what is called when a partition has got a new credential. On any thread; must not block.
-    package func onArrival(_ call: @escaping @Sendable (PartitionID) -> Void) { listener.withLock { $0 = call } }
+    package func onArrival(_ call: @escaping @Sendable (PartitionID) -> Void) { listener.set(call) }
 
     /// The origin refused these values (401): they are no longer used for replay and no longer proven.
     package func refused(_ fields: HTTPFields, for partition: PartitionID) {

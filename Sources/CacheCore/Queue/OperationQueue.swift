@@ -19,7 +19,7 @@ package final class OperationQueue: WriteQueue, DeliveryQueue {
     let turns = NamedTurns<EntryKey>()
     let waiters = Mutex(OutcomeWaiters())
     let deliveredTags = Mutex(DeliveredTags())
-    private let wake = Mutex<(@Sendable () -> Void)?>(nil)
+    private let wake = Listener<Void>()
 
     package init(store: any Store, clock: any Clock, events: any EventSink, settings: SettingsBox) {
         self.store = store
@@ -72,7 +72,7 @@ package final class OperationQueue: WriteQueue, DeliveryQueue {
 
     // MARK: Work for delivery
 
-    package func onWork(_ wake: @escaping @Sendable () -> Void) { self.wake.withLock { $0 = wake } }
+    package func onWork(_ wake: @escaping @Sendable () -> Void) { self.wake.set(wake) }
 
     package func dueAtOnce() {
         book.withLock { $0.dueAtOnce() }
@@ -88,7 +88,7 @@ package final class OperationQueue: WriteQueue, DeliveryQueue {
         book.withLock { book in book.nextDue(now: now) { !turns.isTaken($0) && !locks.isHeld($0) } }
     }
 
-    func workAppeared() { wake.withLock { $0 }?() }
+    func workAppeared() { wake.tell(()) }
 
     // MARK: Turns, locks and commits
 
