@@ -7,10 +7,16 @@ package enum Program {
     /// The version that --version and /cache tell.
     package static let version = "0.1.0"
 
-    /// Runs to the end. The result is the exit status: 0, 1 for a failure at start, 2 for arguments that can't be used.
-    package static func run(arguments: [String]) async -> Int32 {
-        let environment = ProcessEnvironment.all
+    /// Runs to the end of the process. Its exit status is 0, 1 for a failure at start, 2 for arguments that can't be used.
+    /// To be called on the main thread, before any other thread exists: that thread waits for signals from then on.
+    package static func main(arguments: [String]) -> Never {
         let signals = Signals()
+        Task { exit(await run(arguments, signals)) }
+        signals.wait()
+    }
+
+    private static func run(_ arguments: [String], _ signals: Signals) async -> Int32 {
+        let environment = ProcessEnvironment.all
         do {
             let options = try CommandLineOptions(arguments)
             switch options.mode {

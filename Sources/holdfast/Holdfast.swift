@@ -1,9 +1,8 @@
-import Glibc
 import HoldfastService
 
 @main
 enum Holdfast {
-    static func main() async {
-        exit(await Program.run(arguments: Array(CommandLine.arguments.dropFirst())))
+    static func main() {
+        Program.main(arguments: Array(CommandLine.arguments.dropFirst()))
     }
 }

@@ -1,6 +1,7 @@
 import CacheCore
 import Glibc
 import HoldfastService
+import TestSupport
 import Testing
 
 @Suite struct ConfigurationTests {
@@ -76,6 +77,22 @@ import Testing
         let table = try configuration(["--config", path]).settings.policies
         #expect(table.layer(for: Target(unchecked: "/a/b")).expireAfter == 1200)
         #expect(table.layer(for: Target(unchecked: "/c")).fetchPolicy == .fetchFromServiceIfOnline)
+    }
+
+    @Test func `README names every key of the file`() {
+        let readme = String(decoding: repositoryFile("README.md"), as: UTF8.self)
+        for key in ConfigurationKeys.all where key != "config" {
+            #expect(readme.contains("`\(key)`"), "\(key)")
+        }
+    }
+
+    @Test(
+        "limits are numbers above 0",
+        arguments: ["connections", "head", "idle"], ["0", "-1", "\"x\"", "{}"])
+    func limits(name: String, value: String) throws {
+        let path = try file("{\"origin\":\"http://a\",\"limits\":{\"\(name)\":\(value)}}")
+        defer { unlink(path) }
+        #expect(message(["--config", path])?.contains("limits: \(name)") == true)
     }
 
     @Test(

@@ -1,7 +1,9 @@
 """A scripted REST origin: it keeps documents with ETags, logs every request and obeys orders."""
 
 import json
+import re
 import socket
+import ssl
 import threading
 import time
 from dataclasses import dataclass, field
@@ -33,6 +35,7 @@ class Order:
     delay: float = 0
     cut: str | None = None  # "before": nothing is done; "after": done, and the answer is lost
     gate: threading.Event | None = None  # the answer waits until it is set
+    interim: bytes = b""  # heads of 1xx answers, sent before the final one
 
     def matches(self, method, path):
         return self.times > 0 and self.method in (None, method) and self.path in (None, path)
@@ -59,7 +62,9 @@ def merge(target, patch):
 
 
 class Origin:
-    def __init__(self):
+    def __init__(self, certificate=None):
+        """`certificate`: a PEM file of a key and a certificate, to speak TLS."""
+        self.certificate = certificate
         self.lock = threading.RLock()
         self.documents = {}
         self.collections = set()
@@ -80,7 +85,7 @@ class Origin:
 
     @property
     def url(self):
-        return f"http://127.0.0.1:{self.port}"
+        return f"http{'s' if self.certificate else ''}://127.0.0.1:{self.port}"
 
     def start(self):
         origin = self
@@ -110,6 +115,12 @@ class Origin:
                 pass
 
         self.server = Server(("127.0.0.1", self.port), Handler)
+        if self.certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(self.certificate)
+            # The handshake is the business of the connection's own thread.
+            self.server.socket = context.wrap_socket(
+                self.server.socket, server_side=True, do_handshake_on_connect=False)
         threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
         return self
 
@@ -183,6 +194,8 @@ class Origin:
             if order and order.cut == "after":
                 return self.cut(handler)
             logged.status = answer[0]
+            if order and order.interim:
+                handler.wfile.write(order.interim)
             self.send(handler, *answer)
         finally:
             with self.lock:
@@ -263,7 +276,7 @@ class Origin:
     def holds(self, condition, document):
         if document is None:
             return False
-        return condition.strip() == "*" or document.tag in [tag.strip() for tag in condition.split(",")]
+        return condition.strip() == "*" or document.tag in re.findall(r'(?:W/)?"[^"]*"', condition)
 
     def read(self, path, document, headers):
         if document is None:

@@ -5,13 +5,17 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
 import time
+from urllib.parse import urlencode
 
 BINARY = os.environ.get("HOLDFAST_BINARY", ".build/release/holdfast")
-FINAL = {"delivered", "cancelled", "superseded"}
+RUNNING = {"pending", "sending", "unknown"}
+STOPPED = {"conflict", "failed"}
+RETRY = 0.5  # seconds; the shortest time after which a delivery is tried again
 
 
 class Answer:
@@ -58,23 +62,33 @@ def eventually(check, seconds=10.0, every=0.02):
         time.sleep(every)
 
 
+def stays(check, seconds):
+    """Fails as soon as check() is false within some seconds."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        assert check()
+        time.sleep(0.05)
+
+
 class Holdfast:
     """One service with a data folder of its own; `config` has the keys of the configuration file."""
 
-    def __init__(self, origin_url, data=None, **config):
+    def __init__(self, origin_url, data=None, environment=None, **config):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="holdfast-test-"))
         self.data = pathlib.Path(data) if data else self.folder / "data"
         self.port = free_port()
         self.config = {"origin": origin_url, "settle": 0.3, **config}
+        self.environment = {**os.environ, **(environment or {})}
         self.process = None
 
-    def start(self, wait=True):
+    def start(self, wait=True, under=()):
+        """Starts the process; `under` is a command that runs it, such as faketime."""
         file = self.folder / "config.json"
         file.write_text(json.dumps(self.config))
         self.log = open(self.folder / "log", "ab")
         self.process = subprocess.Popen(
-            [BINARY, "--config", str(file), "--listen", f"127.0.0.1:{self.port}", "--data", str(self.data)],
-            stderr=self.log, stdout=self.log)
+            [*under, BINARY, "--config", str(file), "--listen", f"127.0.0.1:{self.port}", "--data", str(self.data)],
+            stderr=self.log, stdout=self.log, env=self.environment, start_new_session=True)
         if wait:
             eventually(self.is_ready, 10)
         return self
@@ -90,12 +104,17 @@ class Holdfast:
     def log_text(self):
         return (self.folder / "log").read_text(errors="replace")
 
+    def memory(self):
+        """Resident memory in bytes."""
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.split("VmRSS:")[1].split()[0]) << 10
+
     def stop(self):
         self.process.terminate()
-        self.process.wait(20)
+        assert self.process.wait(10) == 0, self.log_text()[-2000:]
 
     def kill(self):
-        self.process.kill()
+        os.killpg(self.process.pid, signal.SIGKILL)  # with what runs it
         self.process.wait(10)
 
     def restart(self):
@@ -130,26 +149,37 @@ class Holdfast:
 
     # management
 
-    def operations(self):
-        items, after = [], ""
-        while True:
-            page = self.call("GET", f"/cache/operations?limit=1000{after}").json()
+    def page_of_operations(self, states, after=None):
+        query = [("state", state) for state in states] + [("limit", 1000)] + ([("after", after)] if after else [])
+        return self.call("GET", "/cache/operations?" + urlencode(query)).json()
+
+    def operations(self, states=()):
+        page = self.page_of_operations(states)
+        items = page["items"]
+        while page.get("next"):
+            page = self.page_of_operations(states, page["next"])
             items += page["items"]
-            if not page.get("next"):
-                return items
-            after = f"&after={items[-1]['id']}"
+        return items
 
     def operation(self, identifier):
         return self.call("GET", f"/cache/operations/{identifier}").json()
 
     def open_operations(self):
-        return [o for o in self.operations() if o["state"] not in FINAL]
+        return self.operations(RUNNING | STOPPED)
 
     def await_state(self, identifier, state, seconds=10.0):
         return eventually(lambda: (o := self.operation(identifier)).get("state") == state and o, seconds)
 
+    def count_of_open(self):
+        """How many operations are not finished; cheap, however long the list is."""
+        text = self.call("GET", "/metrics").body.decode()
+        return sum(int(line.split()[1]) for line in text.splitlines() if line.startswith("holdfast_operations{"))
+
     def await_drained(self, seconds=10.0):
-        eventually(lambda: not self.open_operations(), seconds)
+        eventually(lambda: self.count_of_open() == 0, seconds)
+
+    def network(self):
+        return self.call("GET", "/cache/network").json()["state"]
 
     def conflicts(self):
         return self.call("GET", "/cache/conflicts").json()["items"]

@@ -2,9 +2,8 @@
 enum OpenAPIText {
     static let yaml = ##"""
         openapi: 3.1.0
-        info: {title: Holdfast, version: 1.0.0, description: An offline-first HTTP cache and write queue beside an application.
-            HEAD is answered wherever GET is. Other methods are 405 with Allow; every refusal is application/problem+json
-            (RFC 9457).}
+        info: {title: Holdfast, version: 1.0.0, description: An offline-first HTTP cache and write queue beside an application. HEAD
+            is answered wherever GET is. Other methods are 405 with Allow; every refusal is application/problem+json (RFC 9457).}
         servers:
         - {url: 'http://127.0.0.1:8080'}
         security:
@@ -32,15 +31,6 @@ enum OpenAPIText {
                   content:
                     application/json:
                       schema: {$ref: '#/components/schemas/Overview'}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
-                '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
           /cache/mode:
             get:
@@ -55,15 +45,6 @@ enum OpenAPIText {
                       schema: {$ref: '#/components/schemas/Mode'}
                       example:
                         automatic: {}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
-                '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
             put:
               operationId: setMode
@@ -84,15 +65,6 @@ enum OpenAPIText {
                       schema: {$ref: '#/components/schemas/Mode'}
                       example:
                         automatic: {}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
-                '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
           /cache/network:
             get:
@@ -106,15 +78,6 @@ enum OpenAPIText {
                     application/json:
                       schema: {$ref: '#/components/schemas/Network'}
                       example: {state: online, offline: false}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
-                '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
             put:
               operationId: setNetwork
@@ -133,15 +96,6 @@ enum OpenAPIText {
                     application/json:
                       schema: {$ref: '#/components/schemas/Network'}
                       example: {state: offline-forced, offline: true}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
-                '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
           /cache/suspended:
             get:
@@ -155,15 +109,6 @@ enum OpenAPIText {
                     application/json:
                       schema: {$ref: '#/components/schemas/Suspended'}
                       example: {suspended: false}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
-                '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
             put:
               operationId: setSuspended
@@ -182,15 +127,6 @@ enum OpenAPIText {
                     application/json:
                       schema: {$ref: '#/components/schemas/Suspended'}
                       example: {suspended: true}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
-                '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
           /cache/policies:
             get:
@@ -203,15 +139,6 @@ enum OpenAPIText {
                   content:
                     application/json:
                       schema: {$ref: '#/components/schemas/Policies'}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
-                '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
             put:
               operationId: setPolicies
@@ -232,15 +159,6 @@ enum OpenAPIText {
                   content:
                     application/json:
                       schema: {$ref: '#/components/schemas/Policies'}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
-                '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
           /cache/entry:
             get:
@@ -256,25 +174,9 @@ enum OpenAPIText {
                   content:
                     application/json:
                       schema: {$ref: '#/components/schemas/Entry'}
-                      example:
-                        target: /items/1
-                        partition: ''
-                        kind: item
-                        state: synced
-                        variants: 1
-                        policy: {}
-                        lastSync: '2026-01-02T03:04:05Z'
-                        serverCopy: {status: 200, etag: '"v1"', mediaType: application/json, storedAt: '2026-01-02T03:04:05Z',
-                          size: 17, expired: false, listed: false}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
+                      examples:
+                        entry: {$ref: '#/components/examples/Entry'}
                 '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
             delete:
               operationId: evictEntry
@@ -288,17 +190,9 @@ enum OpenAPIText {
                 description: Give up queued writes and conflicts of it too.
                 schema: {type: boolean, default: false}
               responses:
-                '204': {description: Done.}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
+                '204': {$ref: '#/components/responses/Done'}
                 '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
                 '409': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 '507': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
           /cache/entry/policy:
@@ -316,15 +210,6 @@ enum OpenAPIText {
                     application/json:
                       schema: {$ref: '#/components/schemas/Policy'}
                       example: {}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
-                '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
             put:
               operationId: setEntryPolicy
@@ -345,15 +230,6 @@ enum OpenAPIText {
                   content:
                     application/json:
                       schema: {$ref: '#/components/schemas/Policy'}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
-                '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 '507': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
             delete:
@@ -364,16 +240,7 @@ enum OpenAPIText {
               - {$ref: '#/components/parameters/target'}
               - {$ref: '#/components/parameters/partition'}
               responses:
-                '204': {description: Done.}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
-                '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
+                '204': {$ref: '#/components/responses/Done'}
                 '507': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
           /cache/entry/pin:
@@ -391,15 +258,7 @@ enum OpenAPIText {
                     application/json:
                       schema: {$ref: '#/components/schemas/Pin'}
                       example: {priority: high}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
                 '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
             put:
               operationId: setPin
@@ -420,15 +279,6 @@ enum OpenAPIText {
                   content:
                     application/json:
                       schema: {$ref: '#/components/schemas/Pin'}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
-                '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 '507': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
             delete:
@@ -439,16 +289,7 @@ enum OpenAPIText {
               - {$ref: '#/components/parameters/target'}
               - {$ref: '#/components/parameters/partition'}
               responses:
-                '204': {description: Done.}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
-                '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
+                '204': {$ref: '#/components/responses/Done'}
                 '507': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
           /cache/entry/refresh:
@@ -465,25 +306,9 @@ enum OpenAPIText {
                   content:
                     application/json:
                       schema: {$ref: '#/components/schemas/Entry'}
-                      example:
-                        target: /items/1
-                        partition: ''
-                        kind: item
-                        state: synced
-                        variants: 1
-                        policy: {}
-                        lastSync: '2026-01-02T03:04:05Z'
-                        serverCopy: {status: 200, etag: '"v1"', mediaType: application/json, storedAt: '2026-01-02T03:04:05Z',
-                          size: 17, expired: false, listed: false}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
+                      examples:
+                        entry: {$ref: '#/components/examples/Entry'}
                 '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 '502': {$ref: '#/components/responses/Problem'}
                 '503': {$ref: '#/components/responses/Problem'}
                 '504': {$ref: '#/components/responses/Problem'}
@@ -495,10 +320,7 @@ enum OpenAPIText {
               summary: Entries with something kept in the store
               tags: [entries]
               parameters:
-              - name: prefix
-                in: query
-                description: Start of the target.
-                schema: {type: string}
+              - {$ref: '#/components/parameters/prefix'}
               - name: state
                 in: query
                 description: State of the entry. A page may hold fewer items than limit then.
@@ -512,39 +334,16 @@ enum OpenAPIText {
                   content:
                     application/json:
                       schema: {$ref: '#/components/schemas/Entries'}
-                      example:
-                        items:
-                        - target: /items/1
-                          partition: ''
-                          kind: item
-                          state: synced
-                          variants: 1
-                          policy: {}
-                          lastSync: '2026-01-02T03:04:05Z'
-                          serverCopy: {status: 200, etag: '"v1"', mediaType: application/json, storedAt: '2026-01-02T03:04:05Z',
-                            size: 17, expired: false, listed: false}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
-                '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
             delete:
               operationId: evictEntries
               summary: Evict entries that are clean and not pinned
               tags: [entries]
               parameters:
-              - name: prefix
-                in: query
-                description: Start of the target.
-                schema: {type: string}
+              - {$ref: '#/components/parameters/prefix'}
               - name: state
                 in: query
-                description: State of the entry. A page may hold fewer items than limit then.
+                description: 'Only synced: others are never evicted together.'
                 schema: {const: synced}
               - {$ref: '#/components/parameters/partitionList'}
               responses:
@@ -554,15 +353,6 @@ enum OpenAPIText {
                     application/json:
                       schema: {$ref: '#/components/schemas/Evicted'}
                       example: {evicted: 3}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
-                '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 '507': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
           /cache/operations:
@@ -586,31 +376,6 @@ enum OpenAPIText {
                   content:
                     application/json:
                       schema: {$ref: '#/components/schemas/Operations'}
-                      example:
-                        items:
-                        - id: 01KC0000000000000000000000
-                          kind: edit
-                          method: PUT
-                          target: /items/1
-                          partition: ''
-                          state: pending
-                          idempotencyKey: hf-01
-                          headers: {Content-Type: application/json}
-                          createdAt: '2026-01-02T03:04:05Z'
-                          attempts: 0
-                          bodySize: 17
-                          dependsOn: []
-                          links: {operation: /cache/operations/01KC0000000000000000000000, body: /cache/operations/01KC0000000000000000000000/body,
-                            entry: '/cache/entry?target=%2Fitems%2F1'}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
-                '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
           /cache/operations/{id}:
             parameters:
@@ -625,30 +390,9 @@ enum OpenAPIText {
                   content:
                     application/json:
                       schema: {$ref: '#/components/schemas/Operation'}
-                      example:
-                        id: 01KC0000000000000000000000
-                        kind: edit
-                        method: PUT
-                        target: /items/1
-                        partition: ''
-                        state: pending
-                        idempotencyKey: hf-01
-                        headers: {Content-Type: application/json}
-                        createdAt: '2026-01-02T03:04:05Z'
-                        attempts: 0
-                        bodySize: 17
-                        dependsOn: []
-                        links: {operation: /cache/operations/01KC0000000000000000000000, body: /cache/operations/01KC0000000000000000000000/body,
-                          entry: '/cache/entry?target=%2Fitems%2F1'}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
+                      examples:
+                        operation: {$ref: '#/components/examples/Operation'}
                 '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
             patch:
               operationId: editOperation
@@ -668,31 +412,10 @@ enum OpenAPIText {
                   content:
                     application/json:
                       schema: {$ref: '#/components/schemas/Operation'}
-                      example:
-                        id: 01KC0000000000000000000000
-                        kind: edit
-                        method: PUT
-                        target: /items/1
-                        partition: ''
-                        state: pending
-                        idempotencyKey: hf-01
-                        headers: {Content-Type: application/json}
-                        createdAt: '2026-01-02T03:04:05Z'
-                        attempts: 0
-                        bodySize: 17
-                        dependsOn: []
-                        links: {operation: /cache/operations/01KC0000000000000000000000, body: /cache/operations/01KC0000000000000000000000/body,
-                          entry: '/cache/entry?target=%2Fitems%2F1'}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
+                      examples:
+                        operation: {$ref: '#/components/examples/Operation'}
                 '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
                 '409': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 '507': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
             delete:
@@ -710,16 +433,8 @@ enum OpenAPIText {
                   content:
                     application/json:
                       schema: {$ref: '#/components/schemas/Operations'}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
                 '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
                 '409': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 '507': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
           /cache/operations/{id}/body:
@@ -735,15 +450,7 @@ enum OpenAPIText {
                   content:
                     '*/*':
                       schema: {}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
                 '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
           /cache/operations/{id}/retry:
             parameters:
@@ -758,31 +465,10 @@ enum OpenAPIText {
                   content:
                     application/json:
                       schema: {$ref: '#/components/schemas/Operation'}
-                      example:
-                        id: 01KC0000000000000000000000
-                        kind: edit
-                        method: PUT
-                        target: /items/1
-                        partition: ''
-                        state: pending
-                        idempotencyKey: hf-01
-                        headers: {Content-Type: application/json}
-                        createdAt: '2026-01-02T03:04:05Z'
-                        attempts: 0
-                        bodySize: 17
-                        dependsOn: []
-                        links: {operation: /cache/operations/01KC0000000000000000000000, body: /cache/operations/01KC0000000000000000000000/body,
-                          entry: '/cache/entry?target=%2Fitems%2F1'}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
+                      examples:
+                        operation: {$ref: '#/components/examples/Operation'}
                 '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
                 '409': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 '507': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
           /cache/sync:
@@ -806,15 +492,6 @@ enum OpenAPIText {
                         offline: false
                         suspended: false
                         items: []
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
-                '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
           /cache/conflicts:
             get:
@@ -837,15 +514,6 @@ enum OpenAPIText {
                       schema: {$ref: '#/components/schemas/Conflicts'}
                       example:
                         items: []
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
-                '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
           /cache/conflicts/{id}:
             parameters:
@@ -864,15 +532,7 @@ enum OpenAPIText {
                     ETag:
                       description: For If-Match of a resolution.
                       schema: {type: string}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
                 '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
           /cache/conflicts/{id}/base:
             parameters:
@@ -882,20 +542,8 @@ enum OpenAPIText {
               summary: Bytes of the base version
               tags: [conflicts]
               responses:
-                '200':
-                  description: The bytes, with their media type.
-                  content:
-                    '*/*':
-                      schema: {}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
+                '200': {$ref: '#/components/responses/Version'}
                 '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
           /cache/conflicts/{id}/client:
             parameters:
@@ -905,20 +553,8 @@ enum OpenAPIText {
               summary: Bytes of the client version
               tags: [conflicts]
               responses:
-                '200':
-                  description: The bytes, with their media type.
-                  content:
-                    '*/*':
-                      schema: {}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
+                '200': {$ref: '#/components/responses/Version'}
                 '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
           /cache/conflicts/{id}/server:
             parameters:
@@ -928,20 +564,8 @@ enum OpenAPIText {
               summary: Bytes of the server version
               tags: [conflicts]
               responses:
-                '200':
-                  description: The bytes, with their media type.
-                  content:
-                    '*/*':
-                      schema: {}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
+                '200': {$ref: '#/components/responses/Version'}
                 '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
           /cache/conflicts/{id}/resolution:
             parameters:
@@ -967,52 +591,21 @@ enum OpenAPIText {
                   content:
                     application/json:
                       schema: {$ref: '#/components/schemas/Entry'}
-                      example:
-                        target: /items/1
-                        partition: ''
-                        kind: item
-                        state: synced
-                        variants: 1
-                        policy: {}
-                        lastSync: '2026-01-02T03:04:05Z'
-                        serverCopy: {status: 200, etag: '"v1"', mediaType: application/json, storedAt: '2026-01-02T03:04:05Z',
-                          size: 17, expired: false, listed: false}
+                      examples:
+                        entry: {$ref: '#/components/examples/Entry'}
                 '202':
                   description: 'Offline: queued.'
                   content:
                     application/json:
                       schema: {$ref: '#/components/schemas/Operation'}
-                      example:
-                        id: 01KC0000000000000000000000
-                        kind: edit
-                        method: PUT
-                        target: /items/1
-                        partition: ''
-                        state: pending
-                        idempotencyKey: hf-01
-                        headers: {Content-Type: application/json}
-                        createdAt: '2026-01-02T03:04:05Z'
-                        attempts: 0
-                        bodySize: 17
-                        dependsOn: []
-                        links: {operation: /cache/operations/01KC0000000000000000000000, body: /cache/operations/01KC0000000000000000000000/body,
-                          entry: '/cache/entry?target=%2Fitems%2F1'}
+                      examples:
+                        operation: {$ref: '#/components/examples/Operation'}
                   headers:
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
+                    Sync-Operation: {$ref: '#/components/headers/Sync-Operation'}
                 '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
                 '409': {$ref: '#/components/responses/Problem'}
                 '412': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
                 '415': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 '502': {$ref: '#/components/responses/Problem'}
                 '503': {$ref: '#/components/responses/Problem'}
                 '504': {$ref: '#/components/responses/Problem'}
@@ -1033,21 +626,14 @@ enum OpenAPIText {
                   content:
                     application/json:
                       schema: {$ref: '#/components/schemas/Uploads'}
-                      example: {items: []}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
+                      example:
+                        items: []
                 default: {$ref: '#/components/responses/Problem'}
             post:
               operationId: createUpload
               summary: Begin an upload
-              description: For bodies that are to survive broken connections. It belongs to the partition of the request, and goes when
-                nobody has touched it for a day. A body of the request is the first part.
+              description: For bodies that are to survive broken connections. It belongs to the partition of the request, and goes
+                when nobody has touched it for a day. A body of the request is the first part.
               tags: [uploads]
               parameters:
               - name: Upload-Length
@@ -1080,17 +666,9 @@ enum OpenAPIText {
                   content:
                     application/json:
                       schema: {$ref: '#/components/schemas/Upload'}
-                      example: {id: 01KC0000000000000000000000, partition: '', mediaType: image/png, length: 4, offset: 2,
-                        complete: false, used: false, createdAt: '2026-01-02T03:04:05Z', changedAt: '2026-01-02T03:04:05Z'}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
+                      example: {id: 01KC0000000000000000000000, partition: '', mediaType: image/png, length: 4, offset: 2, complete: false,
+                        used: false, createdAt: '2026-01-02T03:04:05Z', changedAt: '2026-01-02T03:04:05Z'}
                 '409': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 '507': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
           /cache/uploads/{id}:
@@ -1114,17 +692,9 @@ enum OpenAPIText {
                   content:
                     application/json:
                       schema: {$ref: '#/components/schemas/Upload'}
-                      example: {id: 01KC0000000000000000000000, partition: '', mediaType: image/png, length: 4, offset: 2,
-                        complete: false, used: false, createdAt: '2026-01-02T03:04:05Z', changedAt: '2026-01-02T03:04:05Z'}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
+                      example: {id: 01KC0000000000000000000000, partition: '', mediaType: image/png, length: 4, offset: 2, complete: false,
+                        used: false, createdAt: '2026-01-02T03:04:05Z', changedAt: '2026-01-02T03:04:05Z'}
                 '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
             patch:
               operationId: appendToUpload
@@ -1158,8 +728,8 @@ enum OpenAPIText {
                       description: What the whole will have, where that was announced.
                       schema: {type: integer, minimum: 0}
                 '409':
-                  description: The upload stands at another offset (upload-offset, with the present one in Upload-Offset and offset), or a
-                    write has used it (upload-sealed).
+                  description: The upload stands at another offset (upload-offset, with the present one in Upload-Offset and offset),
+                    or a write has used it (upload-sealed).
                   headers:
                     Upload-Offset:
                       description: Where it stands.
@@ -1169,15 +739,7 @@ enum OpenAPIText {
                       schema: {$ref: '#/components/schemas/Problem'}
                       example: {type: /problems/upload-offset, title: The upload stands at another offset, status: 409, detail: Send
                           the part that begins at byte 2., instance: /cache/uploads/x, offset: 2}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
                 '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 '507': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
             delete:
@@ -1185,16 +747,8 @@ enum OpenAPIText {
               summary: Drop an upload
               tags: [uploads]
               responses:
-                '204': {description: Done.}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
+                '204': {$ref: '#/components/responses/Done'}
                 '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 '507': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
           /cache/partitions:
@@ -1211,15 +765,6 @@ enum OpenAPIText {
                       example:
                         items:
                         - {id: '', entries: 3, own: true}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
-                '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
           /cache/partitions/{id}:
             parameters:
@@ -1234,15 +779,7 @@ enum OpenAPIText {
                   content:
                     application/json:
                       schema: {$ref: '#/components/schemas/Partition'}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
                 '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
           /cache/partitions/{id}/adopt:
             parameters:
@@ -1257,16 +794,8 @@ enum OpenAPIText {
                   content:
                     application/json:
                       schema: {$ref: '#/components/schemas/Adopted'}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
                 '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
                 '409': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 '507': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
           /health/live:
@@ -1281,15 +810,6 @@ enum OpenAPIText {
                     application/json:
                       schema: {$ref: '#/components/schemas/Status'}
                       example: {status: live}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
-                '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
           /health/ready:
             get:
@@ -1309,15 +829,6 @@ enum OpenAPIText {
                     application/json:
                       schema: {$ref: '#/components/schemas/Status'}
                       example: {status: not-ready, store: ok, network: offline}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
-                '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
           /metrics:
             get:
@@ -1330,15 +841,6 @@ enum OpenAPIText {
                   content:
                     text/plain:
                       schema: {type: string}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
-                '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
           /openapi.yaml:
             get:
@@ -1351,15 +853,6 @@ enum OpenAPIText {
                   content:
                     application/yaml:
                       schema: {}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
-                '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
           /problems/{code}:
             parameters:
@@ -1379,15 +872,7 @@ enum OpenAPIText {
                   content:
                     text/html:
                       schema: {type: string}
-                '400': {$ref: '#/components/responses/Problem'}
-                '401': {$ref: '#/components/responses/Problem'}
-                '403': {$ref: '#/components/responses/Problem'}
                 '404': {$ref: '#/components/responses/Problem'}
-                '408': {$ref: '#/components/responses/Problem'}
-                '413': {$ref: '#/components/responses/Problem'}
-                '421': {$ref: '#/components/responses/Problem'}
-                '431': {$ref: '#/components/responses/Problem'}
-                '500': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
           /resources/{target}:
             parameters:
@@ -1397,981 +882,108 @@ enum OpenAPIText {
               summary: Read
               tags: [resources]
               parameters:
-              - name: Want-Repr-Digest
-                in: header
-                description: Asks for Repr-Digest of what is kept, by SHA-256 (RFC 9530); Want-Content-Digest likewise.
-                schema: {type: string}
-              - name: Sync-Policy
-                in: header
-                description: Policy fields as a structured-field dictionary (RFC 9651).
-                schema: {type: string}
-              - name: If-None-Match
-                in: header
-                description: Precondition.
-                schema: {type: string}
-              - name: If-Modified-Since
-                in: header
-                description: Precondition.
-                schema: {type: string}
-              - name: Range
-                in: header
-                description: Part of the content.
-                schema: {type: string}
-              - name: If-Range
-                in: header
-                description: Precondition of Range.
-                schema: {type: string}
-              - name: persistentState
-                in: query
-                description: Ask for the server copy although an edit is pending.
-                schema: {type: boolean}
-              - name: Sync-Filter
-                in: header
-                description: Filter of a collection.
-                schema: {type: string}
-              - name: Sync-Sort
-                in: header
-                description: Order of a collection.
-                schema: {type: string}
+              - {$ref: '#/components/parameters/wantReprDigest'}
+              - {$ref: '#/components/parameters/syncPolicy'}
+              - {$ref: '#/components/parameters/ifNoneMatch'}
+              - {$ref: '#/components/parameters/ifModifiedSince'}
+              - {$ref: '#/components/parameters/range'}
+              - {$ref: '#/components/parameters/ifRange'}
+              - {$ref: '#/components/parameters/persistentState'}
+              - {$ref: '#/components/parameters/syncFilter'}
+              - {$ref: '#/components/parameters/syncSort'}
               responses:
-                2XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                '304':
-                  description: The copy that the client holds is still right. No content.
-                3XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                4XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                5XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                default:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
+                2XX: {$ref: '#/components/responses/Answer'}
+                '304': {$ref: '#/components/responses/NotModified'}
+                default: {$ref: '#/components/responses/Refusal'}
             head:
               operationId: headResource
               summary: Read the head
               tags: [resources]
               parameters:
-              - name: Want-Repr-Digest
-                in: header
-                description: Asks for Repr-Digest of what is kept, by SHA-256 (RFC 9530); Want-Content-Digest likewise.
-                schema: {type: string}
-              - name: Sync-Policy
-                in: header
-                description: Policy fields as a structured-field dictionary (RFC 9651).
-                schema: {type: string}
-              - name: If-None-Match
-                in: header
-                description: Precondition.
-                schema: {type: string}
-              - name: If-Modified-Since
-                in: header
-                description: Precondition.
-                schema: {type: string}
-              - name: Range
-                in: header
-                description: Part of the content.
-                schema: {type: string}
-              - name: If-Range
-                in: header
-                description: Precondition of Range.
-                schema: {type: string}
-              - name: persistentState
-                in: query
-                description: Ask for the server copy although an edit is pending.
-                schema: {type: boolean}
+              - {$ref: '#/components/parameters/wantReprDigest'}
+              - {$ref: '#/components/parameters/syncPolicy'}
+              - {$ref: '#/components/parameters/ifNoneMatch'}
+              - {$ref: '#/components/parameters/ifModifiedSince'}
+              - {$ref: '#/components/parameters/range'}
+              - {$ref: '#/components/parameters/ifRange'}
+              - {$ref: '#/components/parameters/persistentState'}
               responses:
-                2XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                '304':
-                  description: The copy that the client holds is still right. No content.
-                3XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                4XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                5XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                default:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
+                2XX: {$ref: '#/components/responses/Answer'}
+                '304': {$ref: '#/components/responses/NotModified'}
+                default: {$ref: '#/components/responses/Refusal'}
             put:
               operationId: putResource
               summary: Replace or create
               tags: [resources]
               parameters:
-              - name: Sync-Policy
-                in: header
-                description: Policy fields as a structured-field dictionary (RFC 9651).
-                schema: {type: string}
-              - name: Save-If-Offline
-                in: header
-                description: Like saveIfOffline.
-                schema: {type: boolean}
-              - name: If-Match
-                in: header
-                description: Precondition.
-                schema: {type: string}
-              - name: If-None-Match
-                in: header
-                description: Precondition.
-                schema: {type: string}
-              - name: Idempotency-Key
-                in: header
-                description: Names the request; a repeat gets its receipt or answer.
-                schema: {type: string}
-              - name: Prefer
-                in: header
-                description: return=representation, return=minimal, wait=N.
-                schema: {type: string}
-              - name: Upload
-                in: header
-                description: Id of a complete upload, which is the body; the request has none of its own then.
-                schema: {type: string}
-              - name: Repr-Digest
-                in: header
-                description: Of the body (RFC 9530); sha-256 and sha-512 are compared, Content-Digest too.
-                schema: {type: string}
-              - name: saveIfOffline
-                in: query
-                description: Whether the write may be queued while offline.
-                schema: {type: boolean}
-              requestBody:
-                content:
-                  application/json:
-                    schema: {}
-                  '*/*':
-                    schema: {}
+              - {$ref: '#/components/parameters/syncPolicy'}
+              - {$ref: '#/components/parameters/saveIfOfflineField'}
+              - {$ref: '#/components/parameters/ifMatch'}
+              - {$ref: '#/components/parameters/ifNoneMatch'}
+              - {$ref: '#/components/parameters/idempotencyKey'}
+              - {$ref: '#/components/parameters/prefer'}
+              - {$ref: '#/components/parameters/upload'}
+              - {$ref: '#/components/parameters/reprDigest'}
+              - {$ref: '#/components/parameters/saveIfOffline'}
+              requestBody: {$ref: '#/components/requestBodies/Content'}
               responses:
-                2XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                3XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                4XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                5XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                '202':
-                  description: 'Queued: on disk, to be delivered. With Prefer, the effective copy or no body.'
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    application/json:
-                      schema: {$ref: '#/components/schemas/Receipt'}
-                    '*/*':
-                      schema: {}
-                default:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
+                2XX: {$ref: '#/components/responses/Answer'}
+                '202': {$ref: '#/components/responses/Queued'}
+                default: {$ref: '#/components/responses/Refusal'}
             post:
               operationId: postResource
               summary: Create a member, or act
               tags: [resources]
               parameters:
-              - name: Sync-Policy
-                in: header
-                description: Policy fields as a structured-field dictionary (RFC 9651).
-                schema: {type: string}
-              - name: Save-If-Offline
-                in: header
-                description: Like saveIfOffline.
-                schema: {type: boolean}
-              - name: If-Match
-                in: header
-                description: Precondition.
-                schema: {type: string}
-              - name: If-None-Match
-                in: header
-                description: Precondition.
-                schema: {type: string}
-              - name: Idempotency-Key
-                in: header
-                description: Names the request; a repeat gets its receipt or answer.
-                schema: {type: string}
-              - name: Prefer
-                in: header
-                description: return=representation, return=minimal, wait=N.
-                schema: {type: string}
-              - name: Upload
-                in: header
-                description: Id of a complete upload, which is the body; the request has none of its own then.
-                schema: {type: string}
-              - name: Repr-Digest
-                in: header
-                description: Of the body (RFC 9530); sha-256 and sha-512 are compared, Content-Digest too.
-                schema: {type: string}
-              - name: saveIfOffline
-                in: query
-                description: Whether the write may be queued while offline.
-                schema: {type: boolean}
-              requestBody:
-                content:
-                  application/json:
-                    schema: {}
-                  '*/*':
-                    schema: {}
+              - {$ref: '#/components/parameters/syncPolicy'}
+              - {$ref: '#/components/parameters/saveIfOfflineField'}
+              - {$ref: '#/components/parameters/ifMatch'}
+              - {$ref: '#/components/parameters/ifNoneMatch'}
+              - {$ref: '#/components/parameters/idempotencyKey'}
+              - {$ref: '#/components/parameters/prefer'}
+              - {$ref: '#/components/parameters/upload'}
+              - {$ref: '#/components/parameters/reprDigest'}
+              - {$ref: '#/components/parameters/saveIfOffline'}
+              requestBody: {$ref: '#/components/requestBodies/Content'}
               responses:
-                2XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                3XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                4XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                5XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                '202':
-                  description: 'Queued: on disk, to be delivered. With Prefer, the effective copy or no body.'
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    application/json:
-                      schema: {$ref: '#/components/schemas/Receipt'}
-                    '*/*':
-                      schema: {}
-                default:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
+                2XX: {$ref: '#/components/responses/Answer'}
+                '202': {$ref: '#/components/responses/Queued'}
+                default: {$ref: '#/components/responses/Refusal'}
             patch:
               operationId: patchResource
               summary: Change in part
               tags: [resources]
               parameters:
-              - name: Sync-Policy
-                in: header
-                description: Policy fields as a structured-field dictionary (RFC 9651).
-                schema: {type: string}
-              - name: Save-If-Offline
-                in: header
-                description: Like saveIfOffline.
-                schema: {type: boolean}
-              - name: If-Match
-                in: header
-                description: Precondition.
-                schema: {type: string}
-              - name: If-None-Match
-                in: header
-                description: Precondition.
-                schema: {type: string}
-              - name: Idempotency-Key
-                in: header
-                description: Names the request; a repeat gets its receipt or answer.
-                schema: {type: string}
-              - name: Prefer
-                in: header
-                description: return=representation, return=minimal, wait=N.
-                schema: {type: string}
-              - name: Upload
-                in: header
-                description: Id of a complete upload, which is the body; the request has none of its own then.
-                schema: {type: string}
-              - name: Repr-Digest
-                in: header
-                description: Of the body (RFC 9530); sha-256 and sha-512 are compared, Content-Digest too.
-                schema: {type: string}
-              - name: saveIfOffline
-                in: query
-                description: Whether the write may be queued while offline.
-                schema: {type: boolean}
-              requestBody:
-                content:
-                  application/merge-patch+json:
-                    schema: {}
-                  application/json-patch+json:
-                    schema: {}
+              - {$ref: '#/components/parameters/syncPolicy'}
+              - {$ref: '#/components/parameters/saveIfOfflineField'}
+              - {$ref: '#/components/parameters/ifMatch'}
+              - {$ref: '#/components/parameters/ifNoneMatch'}
+              - {$ref: '#/components/parameters/idempotencyKey'}
+              - {$ref: '#/components/parameters/prefer'}
+              - {$ref: '#/components/parameters/upload'}
+              - {$ref: '#/components/parameters/reprDigest'}
+              - {$ref: '#/components/parameters/saveIfOffline'}
+              requestBody: {$ref: '#/components/requestBodies/Patch'}
               responses:
-                2XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                3XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                4XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                5XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                '202':
-                  description: 'Queued: on disk, to be delivered. With Prefer, the effective copy or no body.'
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    application/json:
-                      schema: {$ref: '#/components/schemas/Receipt'}
-                    '*/*':
-                      schema: {}
-                default:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
+                2XX: {$ref: '#/components/responses/Answer'}
+                '202': {$ref: '#/components/responses/Queued'}
+                default: {$ref: '#/components/responses/Refusal'}
             delete:
               operationId: deleteResource
               summary: Delete
               tags: [resources]
               parameters:
-              - name: Sync-Policy
-                in: header
-                description: Policy fields as a structured-field dictionary (RFC 9651).
-                schema: {type: string}
-              - name: If-Match
-                in: header
-                description: Precondition.
-                schema: {type: string}
-              - name: If-None-Match
-                in: header
-                description: Precondition.
-                schema: {type: string}
-              - name: Idempotency-Key
-                in: header
-                description: Names the request; a repeat gets its receipt or answer.
-                schema: {type: string}
-              - name: Prefer
-                in: header
-                description: return=representation, return=minimal, wait=N.
-                schema: {type: string}
-              - name: Delete-If-Offline
-                in: header
-                description: Like deleteIfOffline.
-                schema: {type: boolean}
-              - name: deleteIfOffline
-                in: query
-                description: Whether the delete may be queued while offline.
-                schema: {type: boolean}
+              - {$ref: '#/components/parameters/syncPolicy'}
+              - {$ref: '#/components/parameters/ifMatch'}
+              - {$ref: '#/components/parameters/ifNoneMatch'}
+              - {$ref: '#/components/parameters/idempotencyKey'}
+              - {$ref: '#/components/parameters/prefer'}
+              - {$ref: '#/components/parameters/deleteIfOfflineField'}
+              - {$ref: '#/components/parameters/deleteIfOffline'}
               responses:
-                2XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                3XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                4XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                5XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                '202':
-                  description: 'Queued: on disk, to be delivered. With Prefer, the effective copy or no body.'
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    application/json:
-                      schema: {$ref: '#/components/schemas/Receipt'}
-                    '*/*':
-                      schema: {}
-                default:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
+                2XX: {$ref: '#/components/responses/Answer'}
+                '202': {$ref: '#/components/responses/Queued'}
+                default: {$ref: '#/components/responses/Refusal'}
           /files/{target}:
             parameters:
             - {$ref: '#/components/parameters/resourceTarget'}
@@ -2380,973 +992,106 @@ enum OpenAPIText {
               summary: Read
               tags: [resources]
               parameters:
-              - name: Want-Repr-Digest
-                in: header
-                description: Asks for Repr-Digest of what is kept, by SHA-256 (RFC 9530); Want-Content-Digest likewise.
-                schema: {type: string}
-              - name: Sync-Policy
-                in: header
-                description: Policy fields as a structured-field dictionary (RFC 9651).
-                schema: {type: string}
-              - name: If-None-Match
-                in: header
-                description: Precondition.
-                schema: {type: string}
-              - name: If-Modified-Since
-                in: header
-                description: Precondition.
-                schema: {type: string}
-              - name: Range
-                in: header
-                description: Part of the content.
-                schema: {type: string}
-              - name: If-Range
-                in: header
-                description: Precondition of Range.
-                schema: {type: string}
-              - name: persistentState
-                in: query
-                description: Ask for the server copy although an edit is pending.
-                schema: {type: boolean}
+              - {$ref: '#/components/parameters/wantReprDigest'}
+              - {$ref: '#/components/parameters/syncPolicy'}
+              - {$ref: '#/components/parameters/ifNoneMatch'}
+              - {$ref: '#/components/parameters/ifModifiedSince'}
+              - {$ref: '#/components/parameters/range'}
+              - {$ref: '#/components/parameters/ifRange'}
+              - {$ref: '#/components/parameters/persistentState'}
               responses:
-                2XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                '304':
-                  description: The copy that the client holds is still right. No content.
-                3XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                4XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                5XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                default:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
+                2XX: {$ref: '#/components/responses/Answer'}
+                '304': {$ref: '#/components/responses/NotModified'}
+                default: {$ref: '#/components/responses/Refusal'}
             head:
               operationId: headFile
               summary: Read the head
               tags: [resources]
               parameters:
-              - name: Want-Repr-Digest
-                in: header
-                description: Asks for Repr-Digest of what is kept, by SHA-256 (RFC 9530); Want-Content-Digest likewise.
-                schema: {type: string}
-              - name: Sync-Policy
-                in: header
-                description: Policy fields as a structured-field dictionary (RFC 9651).
-                schema: {type: string}
-              - name: If-None-Match
-                in: header
-                description: Precondition.
-                schema: {type: string}
-              - name: If-Modified-Since
-                in: header
-                description: Precondition.
-                schema: {type: string}
-              - name: Range
-                in: header
-                description: Part of the content.
-                schema: {type: string}
-              - name: If-Range
-                in: header
-                description: Precondition of Range.
-                schema: {type: string}
-              - name: persistentState
-                in: query
-                description: Ask for the server copy although an edit is pending.
-                schema: {type: boolean}
+              - {$ref: '#/components/parameters/wantReprDigest'}
+              - {$ref: '#/components/parameters/syncPolicy'}
+              - {$ref: '#/components/parameters/ifNoneMatch'}
+              - {$ref: '#/components/parameters/ifModifiedSince'}
+              - {$ref: '#/components/parameters/range'}
+              - {$ref: '#/components/parameters/ifRange'}
+              - {$ref: '#/components/parameters/persistentState'}
               responses:
-                2XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                '304':
-                  description: The copy that the client holds is still right. No content.
-                3XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                4XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                5XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                default:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
+                2XX: {$ref: '#/components/responses/Answer'}
+                '304': {$ref: '#/components/responses/NotModified'}
+                default: {$ref: '#/components/responses/Refusal'}
             put:
               operationId: putFile
               summary: Replace or create
               tags: [resources]
               parameters:
-              - name: Sync-Policy
-                in: header
-                description: Policy fields as a structured-field dictionary (RFC 9651).
-                schema: {type: string}
-              - name: Save-If-Offline
-                in: header
-                description: Like saveIfOffline.
-                schema: {type: boolean}
-              - name: If-Match
-                in: header
-                description: Precondition.
-                schema: {type: string}
-              - name: If-None-Match
-                in: header
-                description: Precondition.
-                schema: {type: string}
-              - name: Idempotency-Key
-                in: header
-                description: Names the request; a repeat gets its receipt or answer.
-                schema: {type: string}
-              - name: Prefer
-                in: header
-                description: return=representation, return=minimal, wait=N.
-                schema: {type: string}
-              - name: Upload
-                in: header
-                description: Id of a complete upload, which is the body; the request has none of its own then.
-                schema: {type: string}
-              - name: Repr-Digest
-                in: header
-                description: Of the body (RFC 9530); sha-256 and sha-512 are compared, Content-Digest too.
-                schema: {type: string}
-              - name: saveIfOffline
-                in: query
-                description: Whether the write may be queued while offline.
-                schema: {type: boolean}
-              requestBody:
-                content:
-                  application/json:
-                    schema: {}
-                  '*/*':
-                    schema: {}
+              - {$ref: '#/components/parameters/syncPolicy'}
+              - {$ref: '#/components/parameters/saveIfOfflineField'}
+              - {$ref: '#/components/parameters/ifMatch'}
+              - {$ref: '#/components/parameters/ifNoneMatch'}
+              - {$ref: '#/components/parameters/idempotencyKey'}
+              - {$ref: '#/components/parameters/prefer'}
+              - {$ref: '#/components/parameters/upload'}
+              - {$ref: '#/components/parameters/reprDigest'}
+              - {$ref: '#/components/parameters/saveIfOffline'}
+              requestBody: {$ref: '#/components/requestBodies/Content'}
               responses:
-                2XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                3XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                4XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                5XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                '202':
-                  description: 'Queued: on disk, to be delivered. With Prefer, the effective copy or no body.'
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    application/json:
-                      schema: {$ref: '#/components/schemas/Receipt'}
-                    '*/*':
-                      schema: {}
-                default:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
+                2XX: {$ref: '#/components/responses/Answer'}
+                '202': {$ref: '#/components/responses/Queued'}
+                default: {$ref: '#/components/responses/Refusal'}
             post:
               operationId: postFile
               summary: Create a member, or act
               tags: [resources]
               parameters:
-              - name: Sync-Policy
-                in: header
-                description: Policy fields as a structured-field dictionary (RFC 9651).
-                schema: {type: string}
-              - name: Save-If-Offline
-                in: header
-                description: Like saveIfOffline.
-                schema: {type: boolean}
-              - name: If-Match
-                in: header
-                description: Precondition.
-                schema: {type: string}
-              - name: If-None-Match
-                in: header
-                description: Precondition.
-                schema: {type: string}
-              - name: Idempotency-Key
-                in: header
-                description: Names the request; a repeat gets its receipt or answer.
-                schema: {type: string}
-              - name: Prefer
-                in: header
-                description: return=representation, return=minimal, wait=N.
-                schema: {type: string}
-              - name: Upload
-                in: header
-                description: Id of a complete upload, which is the body; the request has none of its own then.
-                schema: {type: string}
-              - name: Repr-Digest
-                in: header
-                description: Of the body (RFC 9530); sha-256 and sha-512 are compared, Content-Digest too.
-                schema: {type: string}
-              - name: saveIfOffline
-                in: query
-                description: Whether the write may be queued while offline.
-                schema: {type: boolean}
-              requestBody:
-                content:
-                  application/json:
-                    schema: {}
-                  '*/*':
-                    schema: {}
+              - {$ref: '#/components/parameters/syncPolicy'}
+              - {$ref: '#/components/parameters/saveIfOfflineField'}
+              - {$ref: '#/components/parameters/ifMatch'}
+              - {$ref: '#/components/parameters/ifNoneMatch'}
+              - {$ref: '#/components/parameters/idempotencyKey'}
+              - {$ref: '#/components/parameters/prefer'}
+              - {$ref: '#/components/parameters/upload'}
+              - {$ref: '#/components/parameters/reprDigest'}
+              - {$ref: '#/components/parameters/saveIfOffline'}
+              requestBody: {$ref: '#/components/requestBodies/Content'}
               responses:
-                2XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                3XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                4XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                5XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                '202':
-                  description: 'Queued: on disk, to be delivered. With Prefer, the effective copy or no body.'
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    application/json:
-                      schema: {$ref: '#/components/schemas/Receipt'}
-                    '*/*':
-                      schema: {}
-                default:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
+                2XX: {$ref: '#/components/responses/Answer'}
+                '202': {$ref: '#/components/responses/Queued'}
+                default: {$ref: '#/components/responses/Refusal'}
             patch:
               operationId: patchFile
               summary: Change in part
               tags: [resources]
               parameters:
-              - name: Sync-Policy
-                in: header
-                description: Policy fields as a structured-field dictionary (RFC 9651).
-                schema: {type: string}
-              - name: Save-If-Offline
-                in: header
-                description: Like saveIfOffline.
-                schema: {type: boolean}
-              - name: If-Match
-                in: header
-                description: Precondition.
-                schema: {type: string}
-              - name: If-None-Match
-                in: header
-                description: Precondition.
-                schema: {type: string}
-              - name: Idempotency-Key
-                in: header
-                description: Names the request; a repeat gets its receipt or answer.
-                schema: {type: string}
-              - name: Prefer
-                in: header
-                description: return=representation, return=minimal, wait=N.
-                schema: {type: string}
-              - name: Upload
-                in: header
-                description: Id of a complete upload, which is the body; the request has none of its own then.
-                schema: {type: string}
-              - name: Repr-Digest
-                in: header
-                description: Of the body (RFC 9530); sha-256 and sha-512 are compared, Content-Digest too.
-                schema: {type: string}
-              - name: saveIfOffline
-                in: query
-                description: Whether the write may be queued while offline.
-                schema: {type: boolean}
-              requestBody:
-                content:
-                  application/merge-patch+json:
-                    schema: {}
-                  application/json-patch+json:
-                    schema: {}
+              - {$ref: '#/components/parameters/syncPolicy'}
+              - {$ref: '#/components/parameters/saveIfOfflineField'}
+              - {$ref: '#/components/parameters/ifMatch'}
+              - {$ref: '#/components/parameters/ifNoneMatch'}
+              - {$ref: '#/components/parameters/idempotencyKey'}
+              - {$ref: '#/components/parameters/prefer'}
+              - {$ref: '#/components/parameters/upload'}
+              - {$ref: '#/components/parameters/reprDigest'}
+              - {$ref: '#/components/parameters/saveIfOffline'}
+              requestBody: {$ref: '#/components/requestBodies/Patch'}
               responses:
-                2XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                3XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                4XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                5XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                '202':
-                  description: 'Queued: on disk, to be delivered. With Prefer, the effective copy or no body.'
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    application/json:
-                      schema: {$ref: '#/components/schemas/Receipt'}
-                    '*/*':
-                      schema: {}
-                default:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
+                2XX: {$ref: '#/components/responses/Answer'}
+                '202': {$ref: '#/components/responses/Queued'}
+                default: {$ref: '#/components/responses/Refusal'}
             delete:
               operationId: deleteFile
               summary: Delete
               tags: [resources]
               parameters:
-              - name: Sync-Policy
-                in: header
-                description: Policy fields as a structured-field dictionary (RFC 9651).
-                schema: {type: string}
-              - name: If-Match
-                in: header
-                description: Precondition.
-                schema: {type: string}
-              - name: If-None-Match
-                in: header
-                description: Precondition.
-                schema: {type: string}
-              - name: Idempotency-Key
-                in: header
-                description: Names the request; a repeat gets its receipt or answer.
-                schema: {type: string}
-              - name: Prefer
-                in: header
-                description: return=representation, return=minimal, wait=N.
-                schema: {type: string}
-              - name: Delete-If-Offline
-                in: header
-                description: Like deleteIfOffline.
-                schema: {type: boolean}
-              - name: deleteIfOffline
-                in: query
-                description: Whether the delete may be queued while offline.
-                schema: {type: boolean}
+              - {$ref: '#/components/parameters/syncPolicy'}
+              - {$ref: '#/components/parameters/ifMatch'}
+              - {$ref: '#/components/parameters/ifNoneMatch'}
+              - {$ref: '#/components/parameters/idempotencyKey'}
+              - {$ref: '#/components/parameters/prefer'}
+              - {$ref: '#/components/parameters/deleteIfOfflineField'}
+              - {$ref: '#/components/parameters/deleteIfOffline'}
               responses:
-                2XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                3XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                4XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                5XX:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
-                '202':
-                  description: 'Queued: on disk, to be delivered. With Prefer, the effective copy or no body.'
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    application/json:
-                      schema: {$ref: '#/components/schemas/Receipt'}
-                    '*/*':
-                      schema: {}
-                default:
-                  description: The answer of the origin, a kept copy, the effective copy, or a problem of Holdfast as application/problem+json.
-                  headers:
-                    Cache-Status:
-                      description: RFC 9211.
-                      schema: {type: string}
-                    Sync-State:
-                      description: State of the entry.
-                      schema: {type: string}
-                    Sync-Operation:
-                      description: Id of the operation.
-                      schema: {type: string}
-                    Sync-Outcome:
-                      description: server-wins where the policy dropped the edit.
-                      schema: {type: string}
-                    Idempotency-Replayed:
-                      description: true where a kept answer was given.
-                      schema: {type: string}
-                  content:
-                    '*/*':
-                      schema: {}
+                2XX: {$ref: '#/components/responses/Answer'}
+                '202': {$ref: '#/components/responses/Queued'}
+                default: {$ref: '#/components/responses/Refusal'}
         components:
           securitySchemes:
             token: {type: apiKey, in: header, name: Holdfast-Token}
@@ -3414,14 +1159,215 @@ enum OpenAPIText {
               description: Path and query at the origin, byte for byte; it may hold slashes.
               schema: {type: string}
               example: items/1
+            wantReprDigest:
+              name: Want-Repr-Digest
+              in: header
+              description: Asks for Repr-Digest of what is kept, by SHA-256 (RFC 9530); Want-Content-Digest likewise.
+              schema: {type: string}
+            syncPolicy:
+              name: Sync-Policy
+              in: header
+              description: Policy fields as a structured-field dictionary (RFC 9651).
+              schema: {type: string}
+            ifNoneMatch:
+              name: If-None-Match
+              in: header
+              description: Precondition.
+              schema: {type: string}
+            ifModifiedSince:
+              name: If-Modified-Since
+              in: header
+              description: Precondition.
+              schema: {type: string}
+            range:
+              name: Range
+              in: header
+              description: Part of the content.
+              schema: {type: string}
+            ifRange:
+              name: If-Range
+              in: header
+              description: Precondition of Range.
+              schema: {type: string}
+            persistentState:
+              name: persistentState
+              in: query
+              description: Ask for the server copy although an edit is pending.
+              schema: {type: boolean}
+            syncFilter:
+              name: Sync-Filter
+              in: header
+              description: Filter of a collection.
+              schema: {type: string}
+            syncSort:
+              name: Sync-Sort
+              in: header
+              description: Order of a collection.
+              schema: {type: string}
+            saveIfOfflineField:
+              name: Save-If-Offline
+              in: header
+              description: Like saveIfOffline.
+              schema: {type: boolean}
+            ifMatch:
+              name: If-Match
+              in: header
+              description: Precondition.
+              schema: {type: string}
+            idempotencyKey:
+              name: Idempotency-Key
+              in: header
+              description: Names the request; a repeat gets its receipt or answer.
+              schema: {type: string}
+            prefer:
+              name: Prefer
+              in: header
+              description: return=representation, return=minimal, wait=N.
+              schema: {type: string}
+            upload:
+              name: Upload
+              in: header
+              description: Id of a complete upload, which is the body; the request has none of its own then.
+              schema: {type: string}
+            reprDigest:
+              name: Repr-Digest
+              in: header
+              description: Of the body (RFC 9530); sha-256 and sha-512 are compared, Content-Digest too.
+              schema: {type: string}
+            saveIfOffline:
+              name: saveIfOffline
+              in: query
+              description: Whether the write may be queued while offline.
+              schema: {type: boolean}
+            deleteIfOfflineField:
+              name: Delete-If-Offline
+              in: header
+              description: Like deleteIfOffline.
+              schema: {type: boolean}
+            deleteIfOffline:
+              name: deleteIfOffline
+              in: query
+              description: Whether the delete may be queued while offline.
+              schema: {type: boolean}
+            prefix:
+              name: prefix
+              in: query
+              description: Start of the target.
+              schema: {type: string}
+          headers:
+            Sync-Operation:
+              description: Id of the operation.
+              schema: {type: string}
+            Cache-Status:
+              description: RFC 9211.
+              schema: {type: string}
+            Sync-State:
+              description: State of the entry.
+              schema: {type: string}
+            Sync-Outcome:
+              description: server-wins where the policy dropped the edit.
+              schema: {type: string}
+            Idempotency-Replayed:
+              description: true where a kept answer was given.
+              schema: {type: string}
+          requestBodies:
+            Content:
+              content:
+                application/json:
+                  schema: {}
+                '*/*':
+                  schema: {}
+            Patch:
+              content:
+                application/merge-patch+json:
+                  schema: {}
+                application/json-patch+json:
+                  schema: {}
           responses:
             Problem:
-              description: A refusal, with what to do about it.
+              description: A refusal, with what to do about it. Any route may answer 400, 401, 403, 405, 408, 413, 414, 421, 431,
+                500 or 505; those that are listed beside it are of the route itself.
               content:
                 application/problem+json:
                   schema: {$ref: '#/components/schemas/Problem'}
-                  example: {type: /problems/not-found, title: There is nothing here, status: 404, detail: There is no such
-                      operation., instance: /cache/operations/x}
+                  example: {type: /problems/not-found, title: There is nothing here, status: 404, detail: There is no such operation.,
+                    instance: /cache/operations/x}
+            Done: {description: Done.}
+            Version:
+              description: The bytes, with their media type.
+              content:
+                '*/*':
+                  schema: {}
+            Answer:
+              description: The answer of the origin, a kept copy, or the effective copy.
+              headers:
+                Cache-Status: {$ref: '#/components/headers/Cache-Status'}
+                Sync-State: {$ref: '#/components/headers/Sync-State'}
+                Sync-Operation: {$ref: '#/components/headers/Sync-Operation'}
+                Sync-Outcome: {$ref: '#/components/headers/Sync-Outcome'}
+                Idempotency-Replayed: {$ref: '#/components/headers/Idempotency-Replayed'}
+              content:
+                '*/*':
+                  schema: {}
+            Queued:
+              description: 'Queued: on disk, to be delivered. With Prefer, the effective copy or no body.'
+              headers:
+                Cache-Status: {$ref: '#/components/headers/Cache-Status'}
+                Sync-State: {$ref: '#/components/headers/Sync-State'}
+                Sync-Operation: {$ref: '#/components/headers/Sync-Operation'}
+                Sync-Outcome: {$ref: '#/components/headers/Sync-Outcome'}
+                Idempotency-Replayed: {$ref: '#/components/headers/Idempotency-Replayed'}
+              content:
+                application/json:
+                  schema: {$ref: '#/components/schemas/Receipt'}
+                '*/*':
+                  schema: {}
+            NotModified: {description: The copy that the client holds is still right. No content.}
+            Refusal:
+              description: 'A redirect or refusal of the origin, as it is, or a refusal of Holdfast as application/problem+json. Its
+                own: 400 bad-target, bad-policy, content-type; 401 access-token, credential-unproven; 403 origin, read-only-token;
+                404 not-cached; 409 conflict, patch-conflict, lane-stopped, lane-pending; 412 precondition, conflict; 413 too-large;
+                415 patch-type; 421 host; 422 key-reused; 502 bad-answer, loop; 503 offline, offline-update-rejected, method-not-queueable;
+                504 offline, only-if-cached, origin-timeout, outcome-unknown; 507 store-full, store-failed.'
+              headers:
+                Cache-Status: {$ref: '#/components/headers/Cache-Status'}
+                Sync-State: {$ref: '#/components/headers/Sync-State'}
+                Sync-Operation: {$ref: '#/components/headers/Sync-Operation'}
+                Sync-Outcome: {$ref: '#/components/headers/Sync-Outcome'}
+                Idempotency-Replayed: {$ref: '#/components/headers/Idempotency-Replayed'}
+              content:
+                application/problem+json:
+                  schema: {$ref: '#/components/schemas/Problem'}
+                '*/*':
+                  schema: {}
+          examples:
+            Entry:
+              value:
+                target: /items/1
+                partition: ''
+                kind: item
+                state: synced
+                variants: 1
+                policy: {}
+                lastSync: '2026-01-02T03:04:05Z'
+                serverCopy: {status: 200, etag: '"v1"', mediaType: application/json, storedAt: '2026-01-02T03:04:05Z', size: 17, expired: false,
+                  listed: false}
+            Operation:
+              value:
+                id: 01KC0000000000000000000000
+                kind: edit
+                method: PUT
+                target: /items/1
+                partition: ''
+                state: pending
+                idempotencyKey: hf-01
+                headers: {Content-Type: application/json}
+                createdAt: '2026-01-02T03:04:05Z'
+                attempts: 0
+                bodySize: 17
+                dependsOn: []
+                links: {operation: /cache/operations/01KC0000000000000000000000, body: /cache/operations/01KC0000000000000000000000/body,
+                  entry: '/cache/entry?target=%2Fitems%2F1'}
           schemas:
             Upload:
               type: object
@@ -3456,9 +1402,7 @@ enum OpenAPIText {
             Overview:
               type: object
               properties:
-                network:
-                  type: string
-                  enum: [online, degraded, auth, offline, offline-forced]
+                network: {$ref: '#/components/schemas/NetworkState'}
                 identity:
                   type: string
                   enum: [checked, unchecked]
@@ -3486,8 +1430,7 @@ enum OpenAPIText {
                 conflicts: {type: integer}
                 failed: {type: integer}
                 suspended: {type: boolean}
-              required: [network, identity, mode, startedAt, hits, misses, sizes, limits, entries, pending, conflicts, failed,
-                suspended]
+              required: [network, identity, mode, startedAt, hits, misses, sizes, limits, entries, pending, conflicts, failed, suspended]
             Mode:
               type: object
               properties:
@@ -3497,9 +1440,7 @@ enum OpenAPIText {
             Network:
               type: object
               properties:
-                state:
-                  type: string
-                  enum: [online, degraded, auth, offline, offline-forced]
+                state: {$ref: '#/components/schemas/NetworkState'}
                 offline: {type: boolean}
               required: [state, offline]
             Offline:
@@ -3517,101 +1458,25 @@ enum OpenAPIText {
             Policy:
               type: object
               properties:
-                fetchPolicy:
-                  type: string
-                  enum: [FETCH_FROM_CACHE, FETCH_FROM_SERVICE, FETCH_FROM_SERVICE_IF_ONLINE, FETCH_FROM_SERVICE_ON_CACHE_MISS,
-                    FETCH_FROM_SERVICE_ON_CACHE_MISS_OR_EXPIRY, FETCH_FROM_CACHE_SCHEDULE_REFRESH, FETCH_WITH_REFRESH, HTTP_CACHE]
-                offlineReads:
-                  type: string
-                  enum: [ALLOW_STALE, HONOUR_ORIGIN]
-                expirationPolicy:
-                  type: string
-                  enum: [EXPIRE_ON_RESTART, EXPIRE_AFTER, NEVER_EXPIRE, HTTP_FRESHNESS]
-                expireAfter: {type: integer, minimum: 0, description: Seconds.}
-                evictionPolicy:
-                  type: string
-                  enum: [EVICT_ON_EXPIRY_AT_STARTUP, MANUAL_EVICTION, EVICT_WHEN_FULL]
-                updatePolicy:
-                  type: string
-                  enum: [UPDATE_IF_ONLINE, QUEUE_IF_OFFLINE]
-                conflictResolutionPolicy:
-                  type: string
-                  enum: [CLIENT_WINS, SERVER_WINS, PRESERVE_CONFLICT]
-                noCache:
-                  description: Also taken as 0, 1 or a word.
-                  anyOf:
-                  - {type: boolean}
-                  - enum: [0, 1, 'true', 'false']
-                respectNoStore:
-                  description: Also taken as 0, 1 or a word.
-                  anyOf:
-                  - {type: boolean}
-                  - enum: [0, 1, 'true', 'false']
-                post:
-                  type: string
-                  enum: [create, action, never]
-                guard:
-                  description: Also taken as 0, 1 or a word.
-                  anyOf:
-                  - {type: boolean}
-                  - enum: [0, 1, 'true', 'false']
-                queueOnStatus:
-                  type: array
-                  items: {type: integer, minimum: 500, maximum: 599}
+                fetchPolicy: {$ref: '#/components/schemas/FetchPolicy'}
+                offlineReads: {$ref: '#/components/schemas/OfflineReads'}
+                expirationPolicy: {$ref: '#/components/schemas/ExpirationPolicy'}
+                expireAfter: {$ref: '#/components/schemas/ExpireAfter'}
+                evictionPolicy: {$ref: '#/components/schemas/EvictionPolicy'}
+                updatePolicy: {$ref: '#/components/schemas/UpdatePolicy'}
+                conflictResolutionPolicy: {$ref: '#/components/schemas/ConflictResolutionPolicy'}
+                noCache: {$ref: '#/components/schemas/Flag'}
+                respectNoStore: {$ref: '#/components/schemas/Flag'}
+                post: {$ref: '#/components/schemas/PostMeaning'}
+                guard: {$ref: '#/components/schemas/Flag'}
+                queueOnStatus: {$ref: '#/components/schemas/QueueOnStatus'}
               additionalProperties: false
             Policies:
               type: object
               properties:
                 policies:
                   type: [array, 'null']
-                  items:
-                    type: object
-                    properties:
-                      path: {type: string, minLength: 1}
-                      fetchPolicy:
-                        type: string
-                        enum: [FETCH_FROM_CACHE, FETCH_FROM_SERVICE, FETCH_FROM_SERVICE_IF_ONLINE, FETCH_FROM_SERVICE_ON_CACHE_MISS,
-                          FETCH_FROM_SERVICE_ON_CACHE_MISS_OR_EXPIRY, FETCH_FROM_CACHE_SCHEDULE_REFRESH, FETCH_WITH_REFRESH,
-                          HTTP_CACHE]
-                      offlineReads:
-                        type: string
-                        enum: [ALLOW_STALE, HONOUR_ORIGIN]
-                      expirationPolicy:
-                        type: string
-                        enum: [EXPIRE_ON_RESTART, EXPIRE_AFTER, NEVER_EXPIRE, HTTP_FRESHNESS]
-                      expireAfter: {type: integer, minimum: 0, description: Seconds.}
-                      evictionPolicy:
-                        type: string
-                        enum: [EVICT_ON_EXPIRY_AT_STARTUP, MANUAL_EVICTION, EVICT_WHEN_FULL]
-                      updatePolicy:
-                        type: string
-                        enum: [UPDATE_IF_ONLINE, QUEUE_IF_OFFLINE]
-                      conflictResolutionPolicy:
-                        type: string
-                        enum: [CLIENT_WINS, SERVER_WINS, PRESERVE_CONFLICT]
-                      noCache:
-                        description: Also taken as 0, 1 or a word.
-                        anyOf:
-                        - {type: boolean}
-                        - enum: [0, 1, 'true', 'false']
-                      respectNoStore:
-                        description: Also taken as 0, 1 or a word.
-                        anyOf:
-                        - {type: boolean}
-                        - enum: [0, 1, 'true', 'false']
-                      post:
-                        type: string
-                        enum: [create, action, never]
-                      guard:
-                        description: Also taken as 0, 1 or a word.
-                        anyOf:
-                        - {type: boolean}
-                        - enum: [0, 1, 'true', 'false']
-                      queueOnStatus:
-                        type: array
-                        items: {type: integer, minimum: 500, maximum: 599}
-                    required: [path]
-                    additionalProperties: false
+                  items: {$ref: '#/components/schemas/PolicyRule'}
                 defaultPolicy:
                   anyOf:
                   - {$ref: '#/components/schemas/Policy'}
@@ -3620,9 +1485,7 @@ enum OpenAPIText {
             Pin:
               type: object
               properties:
-                priority:
-                  type: string
-                  enum: [normal, high]
+                priority: {$ref: '#/components/schemas/PinPriority'}
               required: [priority]
               additionalProperties: false
             SyncState:
@@ -3649,8 +1512,8 @@ enum OpenAPIText {
                     size: {type: integer}
                     expired: {type: boolean}
                     listed: {type: boolean}
-                    path: {type: string, description: 'Of a file with the bytes, which never changes; with a full token alone, and not
-                        in lists.'}
+                    path: {type: string, description: 'Of a file with the bytes, which never changes; with a full token alone, and
+                        not in lists.'}
                   required: [status, storedAt, size, expired, listed]
                 localEdit:
                   type: object
@@ -3666,9 +1529,7 @@ enum OpenAPIText {
                   required: [syncState, etag, deleted, operation]
                 conflict: {type: string}
                 policy: {$ref: '#/components/schemas/Policy'}
-                pin:
-                  type: string
-                  enum: [normal, high]
+                pin: {$ref: '#/components/schemas/PinPriority'}
                 lastSync: {type: string, format: date-time}
               required: [target, partition, kind, state, variants, policy]
             Entries:
@@ -3710,15 +1571,7 @@ enum OpenAPIText {
                 finishedAt: {type: string, format: date-time}
                 attempts: {type: integer}
                 nextAttemptAt: {type: string, format: date-time}
-                lastAnswer:
-                  type: object
-                  properties:
-                    status: {type: integer}
-                    headers:
-                      type: object
-                      additionalProperties: {type: string}
-                    body: {type: string}
-                  required: [status, headers]
+                lastAnswer: {$ref: '#/components/schemas/KeptAnswer'}
                 bodySize: {type: integer}
                 dependsOn:
                   type: array
@@ -3727,8 +1580,8 @@ enum OpenAPIText {
                 links:
                   type: object
                   additionalProperties: {type: string}
-              required: [id, kind, method, target, partition, state, idempotencyKey, headers, createdAt, attempts, bodySize,
-                dependsOn, links]
+              required: [id, kind, method, target, partition, state, idempotencyKey, headers, createdAt, attempts, bodySize, dependsOn,
+                links]
             Operations:
               type: object
               properties:
@@ -3749,9 +1602,7 @@ enum OpenAPIText {
             SyncResult:
               type: object
               properties:
-                network:
-                  type: string
-                  enum: [online, degraded, auth, offline, offline-forced]
+                network: {$ref: '#/components/schemas/NetworkState'}
                 offline: {type: boolean}
                 suspended: {type: boolean}
                 items:
@@ -3769,53 +1620,15 @@ enum OpenAPIText {
                 partition: {type: string}
                 method: {type: string}
                 operation: {type: string}
-                base:
-                  type: object
-                  properties:
-                    absent: {type: boolean}
-                    etag: {type: string}
-                    lastModified: {type: string}
-                    mediaType: {type: string}
-                    size: {type: integer}
-                    body: {description: 'The JSON, up to 64 KiB.'}
-                    link: {type: string}
-                  required: [absent]
-                client:
-                  type: object
-                  properties:
-                    absent: {type: boolean}
-                    etag: {type: string}
-                    lastModified: {type: string}
-                    mediaType: {type: string}
-                    size: {type: integer}
-                    body: {description: 'The JSON, up to 64 KiB.'}
-                    link: {type: string}
-                  required: [absent]
-                server:
-                  type: object
-                  properties:
-                    absent: {type: boolean}
-                    etag: {type: string}
-                    lastModified: {type: string}
-                    mediaType: {type: string}
-                    size: {type: integer}
-                    body: {description: 'The JSON, up to 64 KiB.'}
-                    link: {type: string}
-                  required: [absent]
+                base: {$ref: '#/components/schemas/ConflictVersion'}
+                client: {$ref: '#/components/schemas/ConflictVersion'}
+                server: {$ref: '#/components/schemas/ConflictVersion'}
                 serverIsLatest: {type: boolean}
                 differences:
                   type: array
                   items: {type: string}
                   description: JSON pointers that differ between client and server.
-                origin:
-                  type: object
-                  properties:
-                    status: {type: integer}
-                    headers:
-                      type: object
-                      additionalProperties: {type: string}
-                    body: {type: string}
-                  required: [status, headers]
+                origin: {$ref: '#/components/schemas/KeptAnswer'}
                 createdAt: {type: string, format: date-time}
                 closedAt: {type: string, format: date-time}
                 links:
@@ -3875,9 +1688,7 @@ enum OpenAPIText {
                 store:
                   type: string
                   enum: [ok, damaged, not-writable]
-                network:
-                  type: string
-                  enum: [online, degraded, auth, offline, offline-forced]
+                network: {$ref: '#/components/schemas/NetworkState'}
               required: [status]
             Receipt:
               type: object
@@ -3893,6 +1704,81 @@ enum OpenAPIText {
                   type: object
                   additionalProperties: {type: string}
               required: [id, state, method, target, idempotencyKey, createdAt, links]
+            NetworkState:
+              type: string
+              enum: [online, degraded, auth, offline, offline-forced]
+            Flag:
+              description: Also taken as 0, 1 or a word.
+              anyOf:
+              - {type: boolean}
+              - enum: [0, 1, 'true', 'false']
+            FetchPolicy:
+              type: string
+              enum: [FETCH_FROM_CACHE, FETCH_FROM_SERVICE, FETCH_FROM_SERVICE_IF_ONLINE, FETCH_FROM_SERVICE_ON_CACHE_MISS, FETCH_FROM_SERVICE_ON_CACHE_MISS_OR_EXPIRY,
+                FETCH_FROM_CACHE_SCHEDULE_REFRESH, FETCH_WITH_REFRESH, HTTP_CACHE]
+            OfflineReads:
+              type: string
+              enum: [ALLOW_STALE, HONOUR_ORIGIN]
+            ExpirationPolicy:
+              type: string
+              enum: [EXPIRE_ON_RESTART, EXPIRE_AFTER, NEVER_EXPIRE, HTTP_FRESHNESS]
+            ExpireAfter: {type: integer, minimum: 0, description: Seconds.}
+            EvictionPolicy:
+              type: string
+              enum: [EVICT_ON_EXPIRY_AT_STARTUP, MANUAL_EVICTION, EVICT_WHEN_FULL]
+            UpdatePolicy:
+              type: string
+              enum: [UPDATE_IF_ONLINE, QUEUE_IF_OFFLINE]
+            ConflictResolutionPolicy:
+              type: string
+              enum: [CLIENT_WINS, SERVER_WINS, PRESERVE_CONFLICT]
+            PostMeaning:
+              type: string
+              enum: [create, action, never]
+            QueueOnStatus:
+              type: array
+              items: {type: integer, minimum: 500, maximum: 599}
+            PolicyRule:
+              type: object
+              properties:
+                path: {type: string, minLength: 1}
+                fetchPolicy: {$ref: '#/components/schemas/FetchPolicy'}
+                offlineReads: {$ref: '#/components/schemas/OfflineReads'}
+                expirationPolicy: {$ref: '#/components/schemas/ExpirationPolicy'}
+                expireAfter: {$ref: '#/components/schemas/ExpireAfter'}
+                evictionPolicy: {$ref: '#/components/schemas/EvictionPolicy'}
+                updatePolicy: {$ref: '#/components/schemas/UpdatePolicy'}
+                conflictResolutionPolicy: {$ref: '#/components/schemas/ConflictResolutionPolicy'}
+                noCache: {$ref: '#/components/schemas/Flag'}
+                respectNoStore: {$ref: '#/components/schemas/Flag'}
+                post: {$ref: '#/components/schemas/PostMeaning'}
+                guard: {$ref: '#/components/schemas/Flag'}
+                queueOnStatus: {$ref: '#/components/schemas/QueueOnStatus'}
+              required: [path]
+              additionalProperties: false
+            PinPriority:
+              type: string
+              enum: [normal, high]
+            ConflictVersion:
+              type: object
+              properties:
+                absent: {type: boolean}
+                etag: {type: string}
+                lastModified: {type: string}
+                mediaType: {type: string}
+                size: {type: integer}
+                body: {description: 'The JSON, up to 64 KiB.'}
+                link: {type: string}
+              required: [absent]
+            KeptAnswer:
+              type: object
+              properties:
+                status: {type: integer}
+                headers:
+                  type: object
+                  additionalProperties: {type: string}
+                body: {type: string}
+              required: [status, headers]
 
         """##
 }

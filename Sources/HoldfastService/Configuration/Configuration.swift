@@ -41,14 +41,14 @@ package struct Configuration: Sendable {
         maxStoreSize = try source.size("maxStoreSize") ?? (1 << 30)
         memoryLimit = try source.size("memoryLimit") ?? (256 << 20)
         let timeouts = try Self.object(source, "timeouts", keys: ["connect", "firstByte", "idle", "total", "stale"])
-        connectTimeout = try Self.seconds(source, timeouts, "connect")
-        firstByteTimeout = try Self.seconds(source, timeouts, "firstByte")
-        idleTimeout = try Self.seconds(source, timeouts, "idle")
-        totalTimeout = try Self.seconds(source, timeouts, "total")
+        connectTimeout = try Self.seconds(source, "timeouts", timeouts, "connect")
+        firstByteTimeout = try Self.seconds(source, "timeouts", timeouts, "firstByte")
+        idleTimeout = try Self.seconds(source, "timeouts", timeouts, "idle")
+        totalTimeout = try Self.seconds(source, "timeouts", timeouts, "total")
         let limits = try Self.object(source, "limits", keys: ["connections", "head", "idle"])
-        maxConnections = limits["connections"]?.int
-        headTime = limits["head"]?.double
-        idleConnectionTime = limits["idle"]?.double
+        maxConnections = try Self.count(source, "limits", limits, "connections")
+        headTime = try Self.seconds(source, "limits", limits, "head")
+        idleConnectionTime = try Self.seconds(source, "limits", limits, "idle")
         let level = try source.string("logLevel") ?? "info"
         guard let logLevel = LogLevel(rawValue: level) else {
             throw source.error("logLevel", "must be debug, info, warning or error")
@@ -58,7 +58,7 @@ package struct Configuration: Sendable {
             throw source.error("cacheMode", "only automatic is served by this version")
         }
         settings = try SettingsReader(source: source).settings()
-        if let stale = try Self.seconds(source, timeouts, "stale") { settings.staleTimeout = stale }
+        if let stale = try Self.seconds(source, "timeouts", timeouts, "stale") { settings.staleTimeout = stale }
         try checkAddresses()
     }
 
@@ -88,12 +88,20 @@ package struct Configuration: Sendable {
     }
 
     private static func seconds(
-        _ source: ConfigurationSource, _ object: JSONValue, _ name: String
+        _ source: ConfigurationSource, _ key: String, _ object: JSONValue, _ name: String
     ) throws(ConfigurationError) -> Double? {
         guard let json = object[name] else { return nil }
         guard let value = json.double, value > 0 else {
-            throw source.error("timeouts", "\(name) must be a number of seconds above 0")
+            throw source.error(key, "\(name) must be a number of seconds above 0")
         }
+        return value
+    }
+
+    private static func count(
+        _ source: ConfigurationSource, _ key: String, _ object: JSONValue, _ name: String
+    ) throws(ConfigurationError) -> Int? {
+        guard let json = object[name] else { return nil }
+        guard let value = json.int, value > 0 else { throw source.error(key, "\(name) must be a number above 0") }
         return value
     }
 }

@@ -1,6 +1,7 @@
 /// The names of all settings (design 10): keys of the file, and by case the names of options and variables.
-enum ConfigurationKeys {
-    static let all: [String] = [
+package enum ConfigurationKeys {
+    /// As the file spells them.
+    package static let all: [String] = [
         "origin", "listen", "data", "config", "cacheMode", "threads", "caFile", "insecure", "policies", "defaultPolicy",
         "synchronization", "maxStoreSize", "memoryLimit", "maxBodySize", "maxJSONSize", "limits", "timeouts",
         "replayConcurrency", "laneWait", "settle", "coalesce", "idempotentOrigin", "maxAttempts", "receiptRetention",

@@ -63,11 +63,19 @@ package enum SecretReader {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
+        // The signals that this process waits for are blocked in its threads; the command starts with none blocked.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) }
         arguments.append(nil)
         defer { for argument in arguments { free(argument) } }
         var child: pid_t = 0
-        let code = posix_spawnp(&child, program, &actions, nil, arguments, environ)
+        let code = posix_spawnp(&child, program, &actions, &attributes, arguments, environ)
         close(ends[1])
         guard code == 0 else { return nil }
         var clock = timespec()

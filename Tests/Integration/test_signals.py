@@ -1,0 +1,62 @@
+"""What the process does on signals."""
+
+import json
+import signal
+import threading
+
+from service import eventually, receipt, stays
+
+
+def test_SIGTERM_ends_it_in_order_and_loses_nothing(origin, holdfast):
+    origin.put("/items/1", {"n": 1})
+    holdfast.get("/items/1")
+    origin.stop()
+    identifier = receipt(holdfast.put("/items/1", {"n": 2}))
+    holdfast.process.send_signal(signal.SIGTERM)
+    assert holdfast.process.wait(10) == 0
+    holdfast.start()
+    assert holdfast.get("/items/1").json() == {"n": 2}
+    origin.start()
+    holdfast.await_state(identifier, "delivered")
+
+
+def test_SIGTERM_lets_a_running_request_end(origin, holdfast):
+    origin.put("/items/1", {"n": 1})
+    answers = []
+    order = origin.order(method="GET", path="/items/1", gate=threading.Event())
+    reader = threading.Thread(target=lambda: answers.append(holdfast.get("/items/1")))
+    reader.start()
+    eventually(lambda: origin.seen("GET"))
+    holdfast.process.send_signal(signal.SIGTERM)
+    stays(lambda: holdfast.process.poll() is None, 0.3)
+    order.gate.set()
+    reader.join(10)
+    assert answers[0].json() == {"n": 1}
+    assert holdfast.process.wait(10) == 0
+
+
+def test_SIGHUP_takes_changed_policies_over(holdfast):
+    holdfast.config["defaultPolicy"] = {"fetchPolicy": "FETCH_FROM_CACHE"}
+    (holdfast.folder / "config.json").write_text(json.dumps(holdfast.config))
+    holdfast.process.send_signal(signal.SIGHUP)
+    eventually(lambda: holdfast.call("GET", "/cache/policies").json().get("defaultPolicy") == {
+        "fetchPolicy": "FETCH_FROM_CACHE"})
+
+
+def test_SIGHUP_with_a_bad_file_changes_nothing_and_says_why(holdfast):
+    before = holdfast.call("GET", "/cache/policies").json()
+    holdfast.config["defaultPolicy"] = {"fetchPolicy": "SOMETIMES"}
+    (holdfast.folder / "config.json").write_text(json.dumps(holdfast.config))
+    holdfast.process.send_signal(signal.SIGHUP)
+    eventually(lambda: "not reloaded" in holdfast.log_text())
+    assert holdfast.call("GET", "/cache/policies").json() == before
+
+
+def test_SIGUSR1_saves_and_goes_on(origin, holdfast):
+    origin.put("/items/1", {"n": 1})
+    holdfast.get("/items/1")
+    holdfast.process.send_signal(signal.SIGUSR1)
+    stays(lambda: holdfast.is_ready(), 0.5)
+    origin.stop()
+    holdfast.restart()
+    assert holdfast.get("/items/1").json() == {"n": 1}
