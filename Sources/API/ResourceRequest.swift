@@ -82,6 +82,9 @@ package struct ResourceRequest: Sendable {
         var head = head
         var originFields = originFields
         head.bodyLength = length
+        // It was of the request's own, empty content.
+        head.fields.remove("Content-Digest")
+        originFields.remove("Content-Digest")
         if !head.fields.contains("Content-Type") {
             head.fields["Content-Type"] = mediaType
             originFields["Content-Type"] = mediaType

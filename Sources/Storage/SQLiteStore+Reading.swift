@@ -41,12 +41,33 @@ extension SQLiteStore {
     }
 
     package func entry(_ key: EntryKey) async throws(StoreError) -> Entry? {
-        let found = try await rows(
+        var earlier: Entry?
+        while let found = try await storedEntry(key) {
+            // Bodies that went between the look and the hold belong to copies that have made way: what is there now?
+            if let held = held(found) ?? (found == earlier ? found : nil) {
+                shared.memory.noteUse(of: key, at: shared.clock.now)
+                return held
+            }
+            earlier = found
+        }
+        return nil
+    }
+
+    private func storedEntry(_ key: EntryKey) async throws(StoreError) -> Entry? {
+        try await rows(
             "SELECT record FROM entries WHERE partition = ? AND target = ?",
             [.text(key.partition.text), .text(key.target.text)]
-        ) { try Entry(key: key, record: $0.blob(0)) }
-        if !found.isEmpty { shared.memory.noteUse(of: key, at: shared.clock.now) }
-        return found.first
+        ) { try Entry(key: key, record: $0.blob(0)) }.first
+    }
+
+    /// The entry with holds on its bodies, so that they outlive their row while somebody works with them; nil where one has gone.
+    private func held(_ entry: Entry) -> Entry? {
+        var entry = entry
+        for index in entry.copies.indices {
+            guard let content = shared.bodies.held(entry.copies[index].content) else { return nil }
+            entry.copies[index].content = content
+        }
+        return entry
     }
 
     package func entries(_ filter: EntryFilter, after: String?, limit: Int) async throws(StoreError) -> Page<Entry> {

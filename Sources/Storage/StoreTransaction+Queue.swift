@@ -153,6 +153,11 @@ extension StoreTransaction {
             keyRecord.partition = to
             try put(keyRecord)
         }
+        for record in try records("SELECT record FROM uploads WHERE partition = ?", from) {
+            var upload = try Upload(record: record)
+            upload.partition = to
+            try put(upload)
+        }
         try connection.run(
             "UPDATE OR REPLACE aliases SET partition = ? WHERE partition = ?", .text(to.text), .text(from.text))
     }

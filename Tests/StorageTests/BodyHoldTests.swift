@@ -36,6 +36,31 @@ import Testing
         await store.close()
     }
 
+    @Test func `The bytes of an entry that was read outlive its removal while somebody works with them`() async throws {
+        let store = try folder.open()
+        let bytes = [UInt8](repeating: 3, count: 50_000)
+        let digest = SHA256.digest(of: bytes)
+        try await store.commit(
+            [.putCopy(key("/a"), sampleCopy(try await store.makeContent(bytes, for: .copy)))], durable: true)
+        var entry = try await store.entry(key("/a"))
+        try await store.commit([.removeEntry(key("/a"))], durable: true)
+        let content = try #require(entry?.copies.first?.content)
+        #expect(try await store.bytes(of: content, limit: 1 << 20) == bytes)
+        try await store.commit([.putCopy(key("/b"), sampleCopy(content))], durable: true)
+        entry = nil
+        #expect(folder.has(name(digest)))
+        await store.close()
+    }
+
+    @Test func `An entry whose body has gone is still there`() async throws {
+        let store = try folder.open()
+        let content = try await store.makeContent([UInt8](repeating: 3, count: 50_000), for: .copy)
+        try await store.commit([.putCopy(key("/a"), sampleCopy(content))], durable: true)
+        folder.remove(name(content.digest))
+        #expect(try await store.entry(key("/a"))?.copies.count == 1)
+        await store.close()
+    }
+
     @Test func `A commit that refers to a body that is gone is refused`() async throws {
         let store = try folder.open()
         let gone = Content(digest: SHA256.digest(of: [1]), length: 50_000, inline: nil)

@@ -112,6 +112,16 @@ import Testing
         await store.close()
     }
 
+    @Test func `Uploads go with their partition to another`() async throws {
+        let store = try open()
+        try await begin(in: store)
+        let other = PartitionID(high: 1, low: 2)
+        try await store.commit([.movePartition(from: .none, to: other)], durable: true)
+        #expect(try await store.upload("u1")?.partition == other)
+        #expect(try await store.uploads(partitions: [other], after: nil, limit: 10).items.count == 1)
+        await store.close()
+    }
+
     @Test func `Files of uploads that no row speaks of are removed at start`() async throws {
         let store = try open()
         try await begin(in: store)

@@ -42,12 +42,12 @@ struct StoredAnswer: Sendable {
                 fields["Content-Range"] = ContentRange(unsatisfiedLength: representation.content.length).text
                 exchange.respond(head(416, fields), body: [])
             case .satisfiable(let parts):
-                DigestFields.add(to: &fields, wishes, content: representation.content, isPart: true)
+                WantedDigests.add(to: &fields, wishes, content: representation.content, isPart: true)
                 try await send(parts, of: representation.content, fields) { head(206, $0) }
             }
             return
         }
-        if representation.hasBody { DigestFields.add(to: &fields, wishes, content: representation.content) }
+        if representation.hasBody { WantedDigests.add(to: &fields, wishes, content: representation.content) }
         try await sendWhole(representation, head(representation.status, fields))
     }
 

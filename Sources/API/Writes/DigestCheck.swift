@@ -10,14 +10,12 @@ final class DigestCheck: Sendable {
         var bytes: [UInt8]
     }
 
-    static let fields = ["Repr-Digest", "Content-Digest"]
-
     private let expectations: [Expectation]
     private let hashes: [HashAlgorithm: any RunningHash]
 
     /// nil where nothing is stated that can be checked. Throws `bad-request` for a field that can't be read.
     init?(
-        _ head: HTTPFields, fields: [String] = DigestCheck.fields, _ makeHash: (HashAlgorithm) -> any RunningHash
+        _ head: HTTPFields, fields: [String] = DigestFields.names, _ makeHash: (HashAlgorithm) -> any RunningHash
     ) throws {
         var expectations: [Expectation] = []
         for field in fields {

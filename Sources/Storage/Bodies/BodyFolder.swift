@@ -10,6 +10,8 @@ final class BodyFolder: Sendable {
     private struct State {
         /// Values that hold a body, by digest.
         var holds: [Digest: Int] = [:]
+        /// Bodies that may have no row, to be looked at when their last hold ends.
+        var doubtful: Set<Digest> = []
         var verified: Set<Digest> = []
         var setAside: Set<Digest> = []
         /// Files of bytes that lie in rows, the newest last.
@@ -21,7 +23,7 @@ final class BodyFolder: Sendable {
 
     private let state = Mutex(State())
     private let path: String
-    /// Called with a digest whose last hold has ended.
+    /// Called with a digest that may have no row when its last hold has ended.
     private let released: @Sendable (Digest) -> Void
     private var temporary: String { path + "/tmp" }
     private var quarantine: String { path + "/quarantine" }
@@ -74,6 +76,7 @@ final class BodyFolder: Sendable {
                 if state.setAside.remove(digest) != nil { _ = unsafe unlink(quarantine + "/" + digest.hex) }
             }
             state.holds[digest, default: 0] += 1
+            state.doubtful.insert(digest)
             state.verified.insert(digest)
             return nil
         }
@@ -106,23 +109,34 @@ final class BodyFolder: Sendable {
         return BodyHold(digest, in: self)
     }
 
+    /// The content with a hold; nil where its file has gone.
+    func held(_ content: Content) -> Content? {
+        guard content.inline == nil else { return content }
+        let hold = hold(content.digest)
+        guard has(content.digest) else { return nil }
+        return Content(digest: content.digest, length: content.length, inline: nil, hold: hold)
+    }
+
     fileprivate func end(holdOf digest: Digest) {
-        let isLast = state.withLock { state in
+        let mayGo = state.withLock { state in
             guard let count = state.holds[digest], count > 1 else {
                 state.holds[digest] = nil
-                return true
+                return state.doubtful.remove(digest) != nil
             }
             state.holds[digest] = count - 1
             return false
         }
-        if isLast { released(digest) }
+        if mayGo { released(digest) }
     }
 
     /// Removes the file of a digest that no row refers to, unless it is held; false where it is.
     @discardableResult
     func removeUnlessHeld(_ digest: Digest) -> Bool {
         state.withLock { state in
-            guard state.holds[digest] == nil else { return false }
+            guard state.holds[digest] == nil else {
+                state.doubtful.insert(digest)
+                return false
+            }
             _ = unsafe unlink(path(of: digest))
             state.verified.remove(digest)
             return true

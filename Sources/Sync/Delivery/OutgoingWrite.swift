@@ -17,6 +17,8 @@ package struct OutgoingWrite: Sendable {
             body = operation.effective
             fields["Content-Type"] = operation.effectiveType ?? "application/json"
         }
+        // A body that was merged or edited since is another one than its digest says.
+        for name in DigestFields.names where !DigestFields.describe(fields.combined(name), body) { fields.remove(name) }
         fields["Idempotency-Key"] =
             operation.keyRound <= 1 ? operation.idempotencyKey : "\(operation.idempotencyKey).\(operation.keyRound)"
         switch operation.precondition {

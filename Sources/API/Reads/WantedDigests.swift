@@ -3,7 +3,7 @@ import HTTPModel
 
 /// Repr-Digest and Content-Digest of answers from the store, for those who ask (RFC 9530 4). The digest that a body is kept under is
 /// SHA-256: it is sent unless the client says that it does not want it.
-enum DigestFields {
+enum WantedDigests {
     /// Adds what the request wants. A field that the origin gave stays. `isPart`: the answer carries a part of the representation, whose
     /// own digest is not known, and which the origin's Content-Digest does not describe.
     static func add(to fields: inout HTTPFields, _ request: HTTPFields, content: Content, isPart: Bool = false) {
