@@ -3,7 +3,7 @@ import CacheCore
 /// Operations, conflicts and key records.
 extension StoreTransaction {
     mutating func put(_ operation: Operation) throws {
-        touch(operation.entryKeys)
+        touch(operation.shownIn)
         raiseSequence(to: operation.sequence)
         try remove(operation.id)
         let record = operation.record
@@ -45,7 +45,7 @@ extension StoreTransaction {
         } else {
             return
         }
-        touch(old.entryKeys)
+        touch(old.shownIn)
         try refer(to: [], insteadOf: old.contents, held: true)
         addOperationBytes(-Int64(old.record.count))
     }

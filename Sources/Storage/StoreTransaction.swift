@@ -60,6 +60,11 @@ struct StoreTransaction {
                 entry.copies.insert(copy, at: 0)
                 entry.lastSync = copy.responseTime
             }
+        case .putListed(let key, let copy): try changeCopies(of: key, orNew: true) { $0.take(listed: copy) }
+        case .dropMembers(let partition, let path, let kept, let gone):
+            for key in try members(of: partition, path: path) where !kept.contains(key.target) {
+                try changeCopies(of: key) { $0.drop(gone: gone) }
+            }
         case .expire(let key): try expire(key)
         case .expirePath(let partition, let path):
             for key in try keys(of: partition, path: path) { try expire(key) }
@@ -197,12 +202,36 @@ struct StoreTransaction {
         if stored == nil { effects.totals.entries += 1 }
     }
 
+    /// Changes an entry's copies where `change` says that it did; makes an entry only where `orNew`.
+    private mutating func changeCopies(
+        of key: EntryKey, orNew: Bool = false, _ change: (inout Entry) -> Bool
+    ) throws {
+        let stored = try storedEntry(key)
+        guard var entry = stored?.entry ?? (orNew ? Entry(key: key) : nil), change(&entry) else { return }
+        try setEntry(entry, for: key, in: stored)
+    }
+
     private mutating func expire(_ key: EntryKey) throws {
         touch([key])
         guard let stored = try storedEntry(key) else { return }
         var entry = stored.entry
         for index in entry.copies.indices { entry.copies[index].isExpired = true }
         if entry != stored.entry { try setEntry(entry, for: key, in: stored) }
+    }
+
+    /// Entries of the collection's members: those in the range of names from `PATH/` to the one before `PATH0`.
+    private func members(of partition: PartitionID, path: String) throws -> [EntryKey] {
+        let prefix = path.utf8.last == UInt8(ascii: "/") ? String(path.dropLast()) : path
+        let statement = try connection.statement(
+            "SELECT target FROM entries WHERE partition = ?1 AND target >= ?2 AND target < ?3")
+        try statement.bind([.text(partition.text), .text(prefix + "/"), .text(prefix + "0")])
+        defer { statement.reset() }
+        var keys: [EntryKey] = []
+        while try statement.step() {
+            let target = Target(unchecked: statement.text(0))
+            if target.isMember(ofPath: path) { keys.append(EntryKey(partition: partition, target: target)) }
+        }
+        return keys
     }
 
     /// Entries with that path: the path alone, and the range of names from `PATH?` to the one before `PATH@`.

@@ -12,6 +12,16 @@ extension MemoryStore.State {
             entry.lastSync = copy.responseTime
             entries[key] = entry
             touched.insert(key)
+        case .putListed(let key, let copy):
+            var entry = entries[key] ?? Entry(key: key)
+            if entry.take(listed: copy) { entries[key] = entry }
+            touched.insert(key)
+        case .dropMembers(let partition, let path, let kept, let gone):
+            for (key, var entry) in entries
+            where key.partition == partition && key.target.isMember(ofPath: path) && !kept.contains(key.target) {
+                if entry.drop(gone: gone) { entries[key] = entry }
+                touched.insert(key)
+            }
         case .expire(let key):
             expire(key)
             touched.insert(key)
@@ -31,8 +41,7 @@ extension MemoryStore.State {
             touched.insert(key)
         case .putOperation(let operation):
             operations[operation.id] = operation
-            touched.insert(operation.lane)
-            touched.insert(EntryKey(partition: operation.partition, target: operation.target))
+            touched.formUnion(operation.shownIn)
         case .putConflict(let conflict):
             conflicts[conflict.id] = conflict
             touched.insert(conflict.key)

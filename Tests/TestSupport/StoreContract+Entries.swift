@@ -66,6 +66,33 @@ extension StoreContract {
             let entry = try await store.entry(key("/a"))
             try require(entry?.pin == nil && entry?.copies.count == 1, "\(String(describing: entry))")
         },
+        StoreRule("A member from a list is kept only where the entry has no copy of its own") { store in
+            var listed = try await copy("listed", in: store, at: 9)
+            listed.isListed = true
+            try await store.commit([.putCopy(key("/a/1"), try await copy("own", in: store, at: 5))], durable: true)
+            try await store.commit([.putListed(key("/a/1"), listed), .putListed(key("/a/2"), listed)], durable: true)
+            let own = try await store.entry(key("/a/1"))
+            try require(own?.copies.map(\.etag) == ["\"own\""], "\(String(describing: own))")
+            let other = try await store.entry(key("/a/2"))
+            try require(other?.copies == [listed] && other?.lastSync == 9, "\(String(describing: other))")
+        },
+        StoreRule("What a whole list lacks expires or is gone, one segment below its path") { store in
+            let targets = ["/a/1", "/a/2", "/a/2/x", "/a/3?q", "/a0", "/a"]
+            for target in targets {
+                try await store.commit([.putCopy(key(target), try await copy(target, in: store))], durable: false)
+            }
+            let others = try await copy("o", in: store)
+            try await store.commit([.putCopy(key("/a/2", someone), others)], durable: false)
+            let kept: Set<Target> = [Target(unchecked: "/a/1")]
+            try await store.commit([.dropMembers(.none, path: "/a", except: kept, gone: nil)], durable: true)
+            var expired: [String] = []
+            for target in targets where try await isExpired(key(target), in: store) { expired.append(target) }
+            try require(expired == ["/a/2"], "\(expired)")
+            let gone = ServerCopy.gone(at: 50, epoch: store.epoch)
+            try await store.commit([.dropMembers(.none, path: "/a/", except: kept, gone: gone)], durable: true)
+            try require(try await store.entry(key("/a/2"))?.copies == [gone], "it is not gone")
+            try require(try await isExpired(key("/a/2", someone), in: store) == false, "another partition's expired")
+        },
         StoreRule("Lists of entries come in pages, by partition and target, filtered") { store in
             let keys = [key("/a"), key("/b"), key("/b/c"), key("/d"), key("/a", someone), key("/b", someone)]
             for key in keys.reversed() { try await store.commit([.setPin(key, .normal)], durable: false) }

@@ -21,7 +21,8 @@ struct HitPublisher: Sendable {
             copy.content.length <= Self.bodyLimit, Self.policies.contains(policy.fetchPolicy),
             request.requestPolicy.isEmpty, !request.persistentState,
             !copy.selecting.contains(where: { $0.name == "*" }),
-            let body = try? await context.store.bytes(of: copy.content, limit: Self.bodyLimit)
+            let body = try? await context.store.bytes(of: copy.content, limit: Self.bodyLimit),
+            request.route == .files || showsEditsByKey(body, request)
         else { return }
         let now = context.clock.now
         let representation = Representation(copy, syncState: "synced", now: now)
@@ -49,5 +50,15 @@ struct HitPublisher: Sendable {
                 (Array(field.name.utf8), request.head.fields.combined(field.name)?.fieldBytes ?? [])
             })
         view.publish(hit, for: request.key, route: request.route, ticket: ticket)
+    }
+
+    /// Whether each edit that may show in it invalidates its key: an item, or a list without a query whose members lie under
+    /// it (`Operation.shownIn`). Members of parallel arrays may lie anywhere.
+    private func showsEditsByKey(_ body: [UInt8], _ request: ResourceRequest) -> Bool {
+        switch ListSign(ofStart: body) {
+        case .array: request.target.query == nil
+        case .parallel: false
+        case .none: request.target.query == nil || request.settings.collection(for: request.target) == nil
+        }
     }
 }

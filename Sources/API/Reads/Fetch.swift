@@ -128,6 +128,10 @@ struct Fetch: Sendable {
         // What was asked for before a write may show the state before it.
         if flight.isInvalidated || context.queue.lane(of: request.key) != lane { copy.isExpired = true }
         await commit([.putCopy(request.key, copy)])
+        await ListKeeper(
+            context: context, request: request, isDurable: isDurable,
+            earlier: revalidate.first { $0.selecting == copy.selecting }
+        ).keep(copy)
         if let last { await spool.append(last) }
         spool.end(.complete(kept))
     }

@@ -11,6 +11,7 @@ extension Read {
     var plainFields: HTTPFields {
         var fields = request.originFields
         fields.removeAll { field in Self.preconditions.contains { $0.equalsIgnoringASCIICase(field.name) } }
+        if overlay.wantsPlainBytes, fields.contains("Accept-Encoding") { fields["Accept-Encoding"] = "identity" }
         return fields
     }
 
@@ -46,7 +47,7 @@ extension Read {
         counters.count(.misses)
         let directives = CacheControl(request: request.head.fields)
         // Without copies the client's own preconditions and ranges go to the origin, and the answer is for it alone.
-        let isOwn = isConditional && revalidate.isEmpty
+        let isOwn = isConditional && revalidate.isEmpty && !overlay.isConcerned
         let mayJoin =
             request.method == .get && request.isProven && !isOwn && !directives.noCache && !directives.noStore
             && directives.maxAge == nil && !request.hasSecretParameter && forward != .request && forward != .bypass
@@ -74,13 +75,14 @@ extension Read {
         alone revalidate: [ServerCopy], stale: StaleUse, forward: CacheStatus.ForwardReason
     ) async throws {
         let flight = Flight()
-        let fields = revalidate.isEmpty ? conditionalFields : plainFields
+        let isOwn = isConditional && revalidate.isEmpty && !overlay.isConcerned
+        let fields = isOwn ? conditionalFields : plainFields
         start(fetch(method: request.method, fields: fields, revalidate: revalidate, hasReader: true), flight)
         var deadline: Double?
         if case .onErrorOrDelay = stale { deadline = context.clock.now + request.settings.staleTimeout }
         try await finish(
-            await flight.answer(by: deadline, clock: context.clock), of: flight, stale: stale,
-            isOwn: revalidate.isEmpty && isConditional, CacheStatus(forward: forward))
+            await flight.answer(by: deadline, clock: context.clock), of: flight, stale: stale, isOwn: isOwn,
+            CacheStatus(forward: forward))
     }
 
     /// Whether one who did not ask may use it: stored, selected by this request too, and not to be validated first.
@@ -112,7 +114,12 @@ extension Read {
         case .renewed(let copy):
             var cacheStatus = cacheStatus
             cacheStatus.forwardStatus = 304
-            try await stored.send(Representation(copy, syncState: syncState, now: context.clock.now), cacheStatus)
+            let representation = Representation(copy, syncState: syncState, now: context.clock.now)
+            if let list = try await overlay.composed(representation) {
+                try await serve(composed: list, forwardStatus: 304)
+                return
+            }
+            try await stored.send(representation, cacheStatus)
         case .answered(let head):
             if stale.covers(status: head.status), let copy = stale.copy {
                 if !cacheStatus.collapsed { flight.abandon() }
@@ -152,6 +159,14 @@ extension Read {
         _ head: FlightHead, _ reader: SpoolReader, isOwn: Bool, _ cacheStatus: CacheStatus
     ) async throws {
         let fields = cacheStatus.collapsed ? head.copy?.fields ?? head.fields : head.fields
+        var first: [UInt8] = []
+        if head.status == 200, request.method == .get, overlay.isNeeded, ListBytes.areReadable(fields) {
+            first = try await next(of: reader) ?? []
+            if overlay.isConcerned(start: first) {
+                try await pass(list: head, first, reader, fields, cacheStatus)
+                return
+            }
+        }
         let answer = ResourceAnswer(request, base: context.origin.base).head(
             status: head.status, fields: fields, cacheStatus: cacheStatus, syncState: head.copy == nil ? nil : syncState
         )
@@ -184,6 +199,41 @@ extension Read {
             return
         }
         exchange.begin(answer, length: head.length)
-        try await BodyPump.run(reader, to: exchange)
+        try await BodyPump.run(reader, to: exchange, after: first)
+    }
+
+    /// A list of the origin's that may hold what is pending: read whole before it is answered.
+    private func pass(
+        list head: FlightHead, _ first: [UInt8], _ reader: SpoolReader, _ fields: HTTPFields,
+        _ cacheStatus: CacheStatus
+    ) async throws {
+        let limit = request.settings.maxJSONSize
+        var bytes = first
+        while bytes.count <= limit, let piece = try await next(of: reader) { bytes += piece }
+        guard bytes.count <= limit else {
+            reader.cancel()
+            throw ResourceAnswer.marked(ListOverlay.tooLarge, cacheStatus)
+        }
+        let fields = Validation.stripped(fields)
+        if let list = try await overlay.composed(bytes, fields: fields) {
+            try await serve(composed: list, forwardStatus: head.status)
+            return
+        }
+        let content = Content(digest: context.digest(bytes), length: Int64(bytes.count), inline: bytes)
+        try await stored.send(
+            Representation(
+                status: head.status, fields: fields, content: content, etag: fields["ETag"],
+                lastModified: fields["Last-Modified"], age: nil, syncState: syncState), cacheStatus)
+    }
+
+    /// The next piece of the origin's body, before anything is answered.
+    private func next(of reader: SpoolReader) async throws -> [UInt8]? {
+        do {
+            return try await reader.next()
+        } catch let error as OriginError {
+            throw ResourceAnswer.marked(
+                OriginFailure.problem(error, isHTTPCache: policy.fetchPolicy == .httpCache), CacheStatus(forward: .miss)
+            )
+        }
     }
 }

@@ -83,6 +83,10 @@ struct Read: Sendable {
     func serve(_ copy: ServerCopy, detail: String?, isStale: Bool, forwardStatus: Int? = nil) async throws {
         counters.count(.hits)
         if isStale { counters.count(.stale) }
+        if let list = try await overlay.composed(Representation(copy, syncState: syncState, now: context.clock.now)) {
+            try await serve(composed: list, forwardStatus: forwardStatus)
+            return
+        }
         let timeToLive = timeToLive(of: copy)
         var cacheStatus = CacheStatus.hit(ttl: Int(timeToLive.rounded(.down)), detail: detail)
         cacheStatus.forwardStatus = forwardStatus
@@ -92,6 +96,16 @@ struct Read: Sendable {
         }
         try await stored.send(
             Representation(copy, syncState: syncState, now: context.clock.now), cacheStatus)
+    }
+
+    var overlay: ListOverlay { ListOverlay(context: context, request: request) }
+
+    /// A list with edits laid over. Its tags are its own: the request's conditions count as they came.
+    func serve(composed list: Representation, forwardStatus: Int? = nil) async throws {
+        var cacheStatus = CacheStatus.hit(detail: "LOCAL_EDIT")
+        cacheStatus.forwardStatus = forwardStatus
+        try await StoredAnswer(context: context, request: request, conditions: request.head.fields, exchange: exchange)
+            .send(list, cacheStatus)
     }
 
     /// Asks the origin in the background, once an entry.

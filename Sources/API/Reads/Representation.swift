@@ -13,6 +13,19 @@ struct Representation: Sendable {
     var age: Int?
     var syncState: String
 
+    init(
+        status: Int, fields: HTTPFields, content: Content, etag: String?, lastModified: String?, age: Int?,
+        syncState: String
+    ) {
+        self.status = status
+        self.fields = fields
+        self.content = content
+        self.etag = etag
+        self.lastModified = lastModified
+        self.age = age
+        self.syncState = syncState
+    }
+
     init(_ copy: ServerCopy, syncState: String, now: Double) {
         status = copy.status
         fields = copy.fields

@@ -111,8 +111,10 @@ struct StoredAnswer: Sendable {
 /// Carries a body to a client whose answer has begun.
 enum BodyPump {
     /// Sends all of it and finishes; breaks the connection off where it is cut, so that no part is taken for the whole.
-    static func run(_ source: any BodySource, to exchange: any Exchange) async throws {
+    /// `start`: what was taken from the source before.
+    static func run(_ source: any BodySource, to exchange: any Exchange, after start: [UInt8] = []) async throws {
         do {
+            if !start.isEmpty { try await exchange.write(start) }
             while let piece = try await source.next() { try await exchange.write(piece) }
         } catch is ExchangeError {
             source.cancel()

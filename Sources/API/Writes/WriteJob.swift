@@ -143,13 +143,8 @@ struct WriteJob: Sendable {
 
     private func isList(_ copy: ServerCopy) async throws -> Bool {
         guard copy.fields["Content-Type"].flatMap({ MediaType($0) })?.isJSON ?? false else { return false }
-        var start = copy.content.inline
-        if start == nil {
-            let source = try await context.store.read(copy.content, range: 0..<min(64, copy.content.length))
-            start = try await source.next()
-            source.cancel()
-        }
-        return start?.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } == UInt8(ascii: "[")
+        let start = try await context.store.start(of: copy.content, length: ListSign.length)
+        return ListSign(ofStart: start) == .array
     }
 
     /// Whether target or body speak of a temporary target while something is queued: then the write waits behind it.

@@ -26,9 +26,7 @@ package enum WriteEffects {
             isEmpty: answerBody.map { answerBodyIsComplete && $0.length == 0 } ?? true)
         var copy: ServerCopy?
         if isGone || method == .delete && (200...299).contains(status) && status != 202 {
-            copy = ServerCopy(
-                status: status == 410 ? 410 : 404, fields: ["Date": HTTPDate(responseTime).text], content: .empty,
-                requestTime: requestTime, responseTime: responseTime, explicitFreshnessOnly: true, epoch: epoch)
+            copy = .gone(status: status == 410 ? 410 : 404, at: responseTime, epoch: epoch)
         } else if !(policy.respectNoStore && CacheControl(response: answerFields).noStore),
             let (fields, content) = representation(
                 after: answer, method: method, key: key, sentBody: sentBody, sentType: sentType, entry: entry,
@@ -51,20 +49,25 @@ package enum WriteEffects {
         var isEmpty: Bool
     }
 
-    /// The target itself, its lists and the collection that holds it, in the partition and among what belongs to nobody.
+    /// The target itself and its lists, in the partition and among what belongs to nobody.
     private static func expiry(of key: EntryKey, method: HTTPMethod) -> [StoreChange] {
-        let partitions = key.partition == .none ? [key.partition] : [key.partition, .none]
-        return partitions.flatMap { partition -> [StoreChange] in
-            let target = key.target
-            var changes: [StoreChange] = [.expire(EntryKey(partition: partition, target: target))]
-            if method == .post || target.query != nil {
-                changes.append(.expirePath(partition, path: String(target.path)))
-            }
-            if method != .post, let parent = target.parentPath {
-                changes.append(.expirePath(partition, path: String(parent)))
-            }
-            return changes
+        partitions(of: key).map { .expire(EntryKey(partition: $0, target: key.target)) } + lists(of: key, method)
+    }
+
+    /// The lists that may show what a write changed, whatever their query: the target's own path after a POST or with a query,
+    /// else the collection that holds it. In the partition and among what belongs to nobody.
+    package static func lists(of key: EntryKey, _ method: HTTPMethod) -> [StoreChange] {
+        let target = key.target
+        var paths: [Substring] = []
+        if method == .post || target.query != nil { paths.append(target.path) }
+        if method != .post, let parent = target.parentPath { paths.append(parent) }
+        return partitions(of: key).flatMap { partition in
+            paths.map { .expirePath(partition, path: String($0)) }
         }
+    }
+
+    private static func partitions(of key: EntryKey) -> [PartitionID] {
+        key.partition == .none ? [.none] : [key.partition, .none]
     }
 
     /// The targets under the origin that Location and Content-Location name, but for the key's own.
@@ -79,8 +82,7 @@ package enum WriteEffects {
         in fields: HTTPFields, _ name: String, at target: Target, originBase: String
     ) -> Target? {
         guard let reference = fields[name], !reference.isEmpty else { return nil }
-        let url = URLReference.resolve(reference, at: target.text, under: originBase)
-        return URLReference.originForm(of: url, under: originBase).map { Target(unchecked: $0) }
+        return target.resolving(reference, under: originBase)
     }
 
     /// What the target's representation is now, where the answer proves it: its fields and bytes.

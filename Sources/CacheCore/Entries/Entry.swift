@@ -39,6 +39,13 @@ package struct ServerCopy: Sendable, Hashable {
         self.epoch = epoch
     }
 
+    /// What is kept where the target was proved to be gone: 404 or 410 without a body, fresh by no heuristic.
+    package static func gone(status: Int = 404, at time: Double, epoch: Int64) -> ServerCopy {
+        ServerCopy(
+            status: status, fields: ["Date": HTTPDate(time).text], content: .empty, requestTime: time,
+            responseTime: time, explicitFreshnessOnly: true, epoch: epoch)
+    }
+
     /// 404 and 410 are kept as "gone".
     package var isGone: Bool { status == 404 || status == 410 }
     /// The text of ETag as received.

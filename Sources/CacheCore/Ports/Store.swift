@@ -71,6 +71,10 @@ package struct TargetAlias: Sendable, Hashable {
 package enum StoreChange: Sendable {
     /// Stores a copy, in place of the one with equal selecting fields; sets lastSync to its responseTime.
     case putCopy(EntryKey, ServerCopy)
+    /// Stores a copy that a list gave, as `Entry.take(listed:)` has it.
+    case putListed(EntryKey, ServerCopy)
+    /// A whole list lacks what else is kept as a member of the collection with that path: `Entry.drop(gone:)`.
+    case dropMembers(PartitionID, path: String, except: Set<Target>, gone: ServerCopy?)
     /// Marks every copy of the entry expired. Never removes.
     case expire(EntryKey)
     /// Marks expired all entries of the partition whose target has that path, whatever their query.
@@ -213,6 +217,20 @@ extension Store {
         } catch {
             writer.discard()
             throw error
+        }
+    }
+
+    /// The first bytes of a stored body, `length` at most.
+    package func start(of content: Content, length: Int64) async throws(StoreError) -> [UInt8] {
+        if let inline = content.inline { return Array(inline.prefix(Int(length))) }
+        let source = try await read(content, range: 0..<min(length, content.length))
+        defer { source.cancel() }
+        do {
+            return try await source.next() ?? []
+        } catch let error as StoreError {
+            throw error
+        } catch {
+            throw .failed(reason: "a stored body could not be read")
         }
     }
 

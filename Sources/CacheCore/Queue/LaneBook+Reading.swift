@@ -22,6 +22,15 @@ extension LaneBook {
             conflictID: stopped?.conflictID ?? conflictsByEntry[key]?.last)
     }
 
+    /// The targets of the partition where an edit shows.
+    func editedTargets(of partition: PartitionID) -> Set<Target> {
+        var targets: Set<Target> = []
+        for lane in lanes.keys where lane.partition == partition && lastEdit(of: lane) != nil {
+            targets.insert(lane.target)
+        }
+        return targets
+    }
+
     private static func syncState(of operation: Operation) -> String {
         if operation.kind == .create { return "pending-create" }
         switch operation.method {

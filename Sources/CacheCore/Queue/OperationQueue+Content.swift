@@ -57,8 +57,8 @@ extension OperationQueue {
 
     /// The pointer to the id in a member of the collection.
     private func idPointer(in collection: Target) -> JSONPointer {
-        let rule = settings.current.collections.first { $0.path.matches(collection.path) }
-        return JSONPointer((rule?.item ?? "") + (rule?.id ?? "/id")) ?? JSONPointer(tokens: ["id"])
+        let rule = settings.current.collectionRule(for: collection)
+        return JSONPointer(rule.item + rule.id) ?? JSONPointer(tokens: ["id"])
     }
 
     private func object(_ content: Content?, type: String?) async throws -> JSONValue? {

@@ -70,6 +70,10 @@ package final class OperationQueue: WriteQueue, DeliveryQueue {
         book.withLock { book in (book.creates[key] ?? []).compactMap { book.operations[$0] } }
     }
 
+    package func editedTargets(of partition: PartitionID) -> Set<Target> {
+        book.withLock { $0.editedTargets(of: partition) }
+    }
+
     // MARK: Work for delivery
 
     package func onWork(_ wake: @escaping @Sendable () -> Void) { self.wake.set(wake) }

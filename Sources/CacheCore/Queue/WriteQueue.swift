@@ -132,6 +132,9 @@ package protocol WriteQueue: Sendable {
     /// Unfinished creates that were sent to exactly this collection, in order: what shows at the end of its list (design 3).
     func pendingCreates(in key: EntryKey) -> [Operation]
 
+    /// The targets of the partition where an edit shows, creates under their temporary ones.
+    func editedTargets(of partition: PartitionID) -> Set<Target>
+
     /// The open conflict of the entry.
     func conflict(of key: EntryKey) -> Conflict?
 

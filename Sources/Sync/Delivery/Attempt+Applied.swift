@@ -38,7 +38,7 @@ extension Attempt {
         if operation.method == .delete {
             return .delivered(
                 answer: answer, newTarget: nil, newBase: .unknown,
-                copies: await goneCopies(unless: answer.status == 202) + touched(by: answer))
+                copies: goneCopies(unless: answer.status == 202) + touched(by: answer))
         }
         let (base, copies) = await edited(answer, sighting, request: request)
         return .delivered(answer: answer, newTarget: nil, newBase: base, copies: copies + touched(by: answer))
@@ -77,7 +77,7 @@ extension Attempt {
         copy.status = 200
         if answer.content.length > 0 {
             let location = answer.fields["Content-Location"].flatMap {
-                OriginTarget.of($0, at: operation.target, under: context.origin.base)
+                operation.target.resolving($0, under: context.origin.base)
             }
             if let location { return location == operation.target ? copy : nil }
             guard answer.etag != nil, answer.status != 204 else { return nil }
@@ -105,16 +105,10 @@ extension Attempt {
     // MARK: What else changes
 
     /// A DELETE leaves "gone"; a mere promise (202) only expires.
-    func goneCopies(unless isPromise: Bool) async -> [StoreChange] {
+    func goneCopies(unless isPromise: Bool) -> [StoreChange] {
         let key = operation.lane
-        guard !isPromise, !operation.policy.noCache, let empty = try? await context.store.makeContent([], for: .copy)
-        else { return [.expire(key)] }
-        let now = context.clock.now
-        var copy = ServerCopy(
-            status: 404, fields: HTTPFields(), content: empty, requestTime: now, responseTime: now,
-            epoch: context.store.epoch)
-        copy.explicitFreshnessOnly = true
-        return [.expire(key), .putCopy(key, copy)]
+        guard !isPromise, !operation.policy.noCache else { return [.expire(key)] }
+        return [.expire(key), .putCopy(key, .gone(at: context.clock.now, epoch: context.store.epoch))]
     }
 
     /// Location, Content-Location and the lists expire (RFC 9111 4.4).
@@ -122,7 +116,7 @@ extension Attempt {
         var changes = ServerCopies.lists(of: operation)
         for name in ["Location", "Content-Location"] {
             guard let reference = answer.fields[name],
-                let target = OriginTarget.of(reference, at: operation.target, under: context.origin.base),
+                let target = operation.target.resolving(reference, under: context.origin.base),
                 target != operation.target
             else { continue }
             changes.append(.expire(EntryKey(partition: operation.partition, target: target)))

@@ -4,7 +4,7 @@ import HTTPModel
 /// POST that makes a new member (design 4, "POST"; 5, "Once in effect").
 extension Attempt {
     private var collection: EntryKey { EntryKey(partition: operation.partition, target: operation.target) }
-    private var rule: CollectionRule { CollectionNaming.rule(for: operation.target, in: settings) }
+    private var rule: CollectionRule { settings.collectionRule(for: operation.target) }
 
     func created(_ answer: KeptAnswer, _ sighting: Sighting) async -> DeliveryOutcome {
         let body = await lookout.json(answer.content)
@@ -19,7 +19,7 @@ extension Attempt {
         var base = Base(etag: sighting.etag, mediaType: operation.effectiveType, content: operation.effective)
         if sighting.content.length > 0, sighting.etag != nil,
             sighting.fields["Content-Location"].map({
-                OriginTarget.of($0, at: operation.target, under: context.origin.base) == target
+                operation.target.resolving($0, under: context.origin.base) == target
             }) ?? true
         {
             var copy = sighting
@@ -40,11 +40,7 @@ extension Attempt {
 
     /// What the list will know the member by: the id in the body, else the last segment of its target.
     func memberName(of target: Target, body: JSONValue?) -> String? {
-        if let item = body.flatMap({ JSONPointer(rule.item)?.value(in: $0) }),
-            let id = JSONPointer(rule.id)?.value(in: item)
-        {
-            return id.string ?? id.numberText
-        }
+        if let name = CollectionNaming.name(in: body, rule: rule) { return name }
         return target.path.split(separator: "/").last.map { Percent.decode($0) }
     }
 
@@ -103,7 +99,7 @@ extension Attempt {
             case .undecided: return failed
             case .created(let name):
                 guard memory.take(member: name, of: collection) else { return lookAgain() }
-                let target = CollectionNaming.member(named: name, of: operation.target)
+                let target = operation.target.member(named: name)
                 return .delivered(
                     answer: nil, newTarget: target, newBase: .unknown,
                     copies: ServerCopies.lists(of: operation)

@@ -84,7 +84,7 @@ package struct Attempt: Sendable {
     }
 
     private func redirectTarget(_ response: OriginResponse, at target: Target) -> Target? {
-        response.fields["Location"].flatMap { OriginTarget.of($0, at: target, under: context.origin.base) }
+        response.fields["Location"].flatMap { target.resolving($0, under: context.origin.base) }
     }
 
     private func judge(_ response: OriginResponse, request: OutgoingWrite, sentAt: Double) async -> DeliveryOutcome {

@@ -17,8 +17,7 @@ package struct CollectionMembers: Sendable {
 
     /// What a member is known by: its id's text, else its own text.
     package static func name(of member: JSONValue, rule: CollectionRule) -> String {
-        let id = JSONPointer(rule.id)?.value(in: member)
-        return id?.string ?? id?.numberText ?? member.description
+        rule.name(ofObject: member) ?? member.description
     }
 
     /// What the look says of a create.

@@ -59,7 +59,7 @@ package struct Lookout: Sendable {
 
     /// Reads the list at a collection, all pages.
     package func members(of collection: Target, fields: HTTPFields, partition: PartitionID) async -> ListResult {
-        let rule = CollectionNaming.rule(for: collection, in: context.settings.current)
+        let rule = context.settings.current.collectionRule(for: collection)
         var members = CollectionMembers()
         var seen: Set<Target> = []
         var page: Target? = collection
@@ -99,7 +99,7 @@ package struct Lookout: Sendable {
         var reference = LinkField.next(in: sighting.fields)
         for name in context.settings.current.urlFields where reference == nil { reference = sighting.fields[name] }
         guard let reference, !reference.isEmpty else { return .none }
-        return .some(OriginTarget.of(reference, at: target, under: context.origin.base))
+        return .some(target.resolving(reference, under: context.origin.base))
     }
 
     /// What selects a representation goes along; preconditions, ranges and what describes a body do not.
@@ -117,13 +117,4 @@ package struct Lookout: Sendable {
         "accept-encoding", "cache-control", "digest", "expect", "idempotency-key", "prefer", "range", "repr-digest",
         "slug", "x-http-method-override",
     ]
-}
-
-/// A reference in an answer as a target of the origin.
-package enum OriginTarget {
-    /// nil where it does not lie under the base.
-    package static func of(_ reference: String, at target: Target, under base: String) -> Target? {
-        let url = URLReference.resolve(reference, at: target.text, under: base)
-        return URLReference.originForm(of: url, under: base).map { Target(unchecked: $0) }
-    }
 }

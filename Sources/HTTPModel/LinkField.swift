@@ -1,5 +1,3 @@
-package import HTTPModel
-
 /// The Link field (RFC 8288).
 package enum LinkField {
     /// The target of the first link whose relation is `next`.
