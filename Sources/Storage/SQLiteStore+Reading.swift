@@ -181,6 +181,10 @@ extension SQLiteStore {
         ) { try KeyRecord(record: $0.blob(0)) }.first
     }
 
+    package func select(_ query: MemberQuery) async throws(StoreError) -> any MemberSelection {
+        try await read { [self] _ in try MemberTable(query, store: self, path: shared.files.path) }
+    }
+
     static func page<Item>(_ items: [Item], limit: Int, name: (Item) -> String) -> Page<Item> {
         let page = Array(items.prefix(limit))
         return Page(items: page, next: items.count > limit ? page.last.map(name) : nil)

@@ -181,3 +181,18 @@ def test_kintos_412_is_a_conflict_that_each_resolution_ends(kinto, road, holdfas
     assert name(kinto.call("GET", f"{RECORDS}/{record}")) == result
     assert name(read(holdfast, record)) == result
     assert state(holdfast, record) == "synced"
+
+
+def test_a_list_makes_its_records_known_offline_and_shows_what_is_pending(kinto, road, holdfast):
+    for record in ["listed-1", "listed-2"]:
+        kinto.call("PUT", f"{RECORDS}/{record}", {"data": {"name": record}})
+    eventually(lambda: holdfast.get(RECORDS, authorization=BASIC).status == 200)
+    road.close()
+    assert eventually(lambda: (a := read(holdfast, "listed-1")).status == 200 and name(a)) == "listed-1"
+    receipt(holdfast.delete(f"{RECORDS}/listed-2", authorization=BASIC))
+    receipt(holdfast.post(RECORDS, {"data": {"name": "created here"}}, authorization=BASIC))
+    shown = [record["name"] for record in holdfast.get(RECORDS, authorization=BASIC).json()["data"]]
+    assert shown[-1] == "created here"
+    assert "listed-1" in shown and "listed-2" not in shown
+    chosen = holdfast.get(RECORDS, authorization=BASIC, sync_filter='name = "listed-1"').json()["data"]
+    assert [record["name"] for record in chosen] == ["listed-1"]

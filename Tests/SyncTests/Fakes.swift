@@ -167,7 +167,7 @@ final class FakeQueue: DeliveryQueue, WriteQueue {
     func onlineWriteSucceeded(on key: EntryKey) async throws { state.withLock { $0.closed.append(key) } }
     func record(_ conflict: Conflict) async throws { state.withLock { $0.recorded.append(conflict) } }
     func conflict(of key: EntryKey) -> Conflict? { nil }
-    func editedTargets(of partition: PartitionID) -> Set<Target> { [] }
+    func editedEntries(of partitions: [PartitionID]?) -> Set<EntryKey> { [] }
     func retry(_ id: OperationID) async throws -> Operation { throw Problem(.notFound, "") }
     func edit(_ id: OperationID, fields: HTTPFields?, body: Content?) async throws -> Operation {
         throw Problem(.notFound, "")

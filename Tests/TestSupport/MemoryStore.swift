@@ -134,6 +134,10 @@ package final class MemoryStore: Store {
 
     package func file(of content: Content) async throws(StoreError) -> String? { nil }
 
+    package func select(_ query: MemberQuery) async throws(StoreError) -> any MemberSelection {
+        MemorySelection(query)
+    }
+
     package func usage() async -> StoreUsage {
         state.withLock { state in
             let bytes = state.bodies.values.reduce(0) { $0 + Int64($1.count) }

@@ -20,7 +20,7 @@ package struct StoreRule: Sendable, CustomStringConvertible {
 
 /// The rules that all stores keep. Tests run each against each store.
 package enum StoreContract {
-    package static let rules = entryRules + queueRules + bodyRules
+    package static let rules = entryRules + queueRules + bodyRules + selectionRules
 
     static func require(_ isKept: Bool, _ what: String) throws(BrokenRule) {
         if !isKept { throw BrokenRule(description: what) }

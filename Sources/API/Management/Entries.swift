@@ -14,9 +14,6 @@ extension ManagementService {
         }
     }
 
-    private static let states = [
-        "synced", "pending-create", "pending-update", "pending-patch", "pending-delete", "conflict", "failed",
-    ]
     private static let absent = Problem(.notFound, "Nothing is kept for this target in this partition.")
 
     /// What is shown of an entry; 404 where nothing is kept.
@@ -25,53 +22,7 @@ extension ManagementService {
         guard stored != nil || context.queue.localEdit(of: key) != nil || context.queue.conflict(of: key) != nil else {
             throw Self.absent
         }
-        return json(stored ?? Entry(key: key))
-    }
-
-    private func state(_ key: EntryKey) -> String {
-        context.queue.localEdit(of: key)?.syncState
-            ?? (context.queue.conflict(of: key) == nil ? "synced" : "conflict")
-    }
-
-    private func json(_ entry: Entry) -> JSONValue {
-        let edit = context.queue.localEdit(of: entry.key)
-        let conflict = context.queue.conflict(of: entry.key)
-        return .object(omittingNil: [
-            "target": .string(entry.key.target.text), "partition": .string(entry.key.partition.text),
-            "kind": .string(kind(entry, edit)), "state": .string(state(entry.key)),
-            "serverCopy": entry.copies.first.map { Self.json($0) },
-            "variants": JSONValue(entry.copies.count),
-            "localEdit": edit.map { Self.json($0) },
-            "conflict": conflict.map { .string("/cache/conflicts/" + $0.id) },
-            "policy": entry.policy.json(), "pin": entry.pin.map { .string($0.rawValue) },
-            "lastSync": entry.lastSync.map { .string(Timestamp.format($0)) },
-        ])
-    }
-
-    private func kind(_ entry: Entry, _ edit: LocalEdit?) -> String {
-        let type = edit?.mediaType ?? entry.copies.first?.fields["Content-Type"]
-        guard type.flatMap({ MediaType($0) })?.isJSON ?? false else { return "file" }
-        return context.settings.current.collection(for: entry.key.target) == nil ? "item" : "collection"
-    }
-
-    private static func json(_ copy: ServerCopy) -> JSONValue {
-        .object(omittingNil: [
-            "status": JSONValue(copy.status), "etag": copy.etag.map { .string($0) },
-            "lastModified": copy.lastModified.map { .string($0) },
-            "mediaType": copy.fields["Content-Type"].map { .string($0) },
-            "storedAt": .string(Timestamp.format(copy.responseTime)), "size": JSONValue(copy.content.length),
-            "expired": .bool(copy.isExpired), "listed": .bool(copy.isListed),
-        ])
-    }
-
-    private static func json(_ edit: LocalEdit) -> JSONValue {
-        .object(omittingNil: [
-            "syncState": .string(edit.syncState), "etag": .string(edit.tag),
-            "mediaType": edit.mediaType.map { .string($0) },
-            "size": edit.content.map { JSONValue($0.length) }, "deleted": .bool(edit.content == nil),
-            "baseETag": edit.base.etag.map { .string($0) },
-            "operation": .string("/cache/operations/" + edit.operation.text),
-        ])
+        return try await json(stored ?? Entry(key: key))
     }
 
     @Sendable private func entry(_ call: ManagementCall) async throws -> ManagementReply {
@@ -124,29 +75,40 @@ extension ManagementService {
         EntryFilter(partitions: try call.visiblePartitions(), prefix: call.query["prefix"])
     }
 
-    @Sendable private func entries(_ call: ManagementCall) async throws -> ManagementReply {
+    /// Whether an entry is in the state and the group that the call asks for.
+    private func matching(_ call: ManagementCall) -> @Sendable (Entry) -> Bool {
         let wanted = call.query["state"]
-        if let wanted, !Self.states.contains(wanted) {
+        let tag = call.query["tag"]
+        return { entry in
+            (wanted.map { $0 == state(entry) } ?? true)
+                && tag.map { tag in entry.copies.contains { $0.bears(tag: tag) } } ?? true
+        }
+    }
+
+    @Sendable private func entries(_ call: ManagementCall) async throws -> ManagementReply {
+        if let wanted = call.query["state"], !Self.states.contains(wanted) {
             throw Problem(.badRequest, "state is one of \(Self.states.joined(separator: ", ")).")
         }
-        let page = try await context.store.entries(
-            try filter(call), after: call.query["after"], limit: try call.limit())
-        let items = page.items.filter { entry in wanted.map { $0 == state(entry.key) } ?? true }
-        return ManagementCall.list(items.map { json($0) }, next: page.next)
+        let page = try await EntryListing(context: context, filter: try filter(call), matches: matching(call))
+            .page(after: call.query["after"], limit: try call.limit())
+        var items: [JSONValue] = []
+        for entry in page.items { items.append(try await json(entry)) }
+        return ManagementCall.list(items, next: page.next)
     }
 
     /// Clean entries only; pinned ones stay.
     @Sendable private func evictEntries(_ call: ManagementCall) async throws -> ManagementReply {
         let filter = try filter(call)
-        if let wanted = call.query["state"], wanted != "synced" {
-            throw Problem(.badRequest, "Only entries in the state synced can be evicted together.")
+        if let wanted = call.query["state"], wanted != "synced", wanted != "listed" {
+            throw Problem(.badRequest, "Only entries in the state synced or listed can be evicted together.")
         }
+        let matches = matching(call)
         var after: String?
         var evicted = 0
         repeat {
             // Few at a time, for a full disk has room for small commits alone.
             let page = try await context.store.entries(filter, after: after, limit: 200)
-            let clean = page.items.filter { $0.pin == nil && !isBusy($0.key) }
+            let clean = page.items.filter { $0.pin == nil && !isBusy($0.key) && matches($0) }
             if !clean.isEmpty {
                 try await context.store.commit(clean.map { .removeEntry($0.key) }, durable: true)
                 evicted += clean.count

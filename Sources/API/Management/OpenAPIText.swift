@@ -317,14 +317,15 @@ enum OpenAPIText {
           /cache/entries:
             get:
               operationId: listEntries
-              summary: Entries with something kept in the store
+              summary: Entries with something kept in the store, or with an edit
               tags: [entries]
               parameters:
               - {$ref: '#/components/parameters/prefix'}
               - name: state
                 in: query
-                description: State of the entry. A page may hold fewer items than limit then.
-                schema: {$ref: '#/components/schemas/SyncState'}
+                description: State of the entry.
+                schema: {$ref: '#/components/schemas/EntryState'}
+              - {$ref: '#/components/parameters/tag'}
               - {$ref: '#/components/parameters/partitionList'}
               - {$ref: '#/components/parameters/limit'}
               - {$ref: '#/components/parameters/after'}
@@ -343,8 +344,9 @@ enum OpenAPIText {
               - {$ref: '#/components/parameters/prefix'}
               - name: state
                 in: query
-                description: 'Only synced: others are never evicted together.'
-                schema: {const: synced}
+                description: 'Only synced and listed: others are never evicted together.'
+                schema: {type: string, enum: [synced, listed]}
+              - {$ref: '#/components/parameters/tag'}
               - {$ref: '#/components/parameters/partitionList'}
               responses:
                 '200':
@@ -1194,15 +1196,27 @@ enum OpenAPIText {
               in: query
               description: Ask for the server copy although an edit is pending.
               schema: {type: boolean}
+            tag:
+              name: tag
+              in: query
+              description: >-
+                Group that the origin put the answer into: an element of Cache-Tag or Surrogate-Key, or a name in Cache-Groups
+                (RFC 9875).
+              schema: {type: string}
             syncFilter:
               name: Sync-Filter
               in: header
-              description: Filter of a collection.
+              description: >-
+                Members of a list to answer, from the effective copies, never from the origin: terms joined by commas, all of which
+                must hold. A term is a path (a.b or a JSON pointer), one of = != < <= > >=, and a JSON string, number, true, false
+                or null. 404 where the list is not kept, 400 where it is no list or the filter can't be read.
               schema: {type: string}
             syncSort:
               name: Sync-Sort
               in: header
-              description: Order of a collection.
+              description: >-
+                Order of a list's members, answered as Sync-Filter: paths joined by commas, a minus before one turns it around. Numbers
+                come before strings before booleans; members without such a value come last.
               schema: {type: string}
             saveIfOfflineField:
               name: Save-If-Offline
@@ -1491,6 +1505,10 @@ enum OpenAPIText {
             SyncState:
               type: string
               enum: [synced, pending-create, pending-update, pending-patch, pending-delete, conflict, failed]
+            EntryState:
+              type: string
+              description: As Sync-State; listed where the entry is known from a list alone.
+              enum: [synced, listed, pending-create, pending-update, pending-patch, pending-delete, conflict, failed]
             Entry:
               type: object
               properties:
@@ -1499,7 +1517,7 @@ enum OpenAPIText {
                 kind:
                   type: string
                   enum: [item, collection, file]
-                state: {$ref: '#/components/schemas/SyncState'}
+                state: {$ref: '#/components/schemas/EntryState'}
                 variants: {type: integer}
                 serverCopy:
                   type: object

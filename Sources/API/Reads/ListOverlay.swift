@@ -27,26 +27,31 @@ struct ListOverlay: Sendable {
     }
 
     /// Whether something is pending that shows in this target, if it is a list.
-    var isConcerned: Bool { isNeeded && isConcerned(by: context.queue.editedTargets(of: partition)) }
-
-    private func isConcerned(by edited: Set<Target>) -> Bool {
+    var isConcerned: Bool {
+        guard isNeeded else { return false }
         let path = request.target.path
-        return edited.contains { $0.isMember(ofPath: path) } || !context.queue.pendingCreates(in: request.key).isEmpty
+        return !context.queue.pendingCreates(in: request.key).isEmpty
+            || context.queue.editedEntries(of: [partition]).contains { $0.target.isMember(ofPath: path) }
     }
 
     /// Whether something pending may show in a body that begins so.
     func isConcerned(start: some Collection<UInt8>) -> Bool {
         guard isNeeded else { return false }
-        let edited = context.queue.editedTargets(of: partition)
         switch ListSign(ofStart: start) {
-        case .parallel: return !edited.isEmpty
-        case .array: return isConcerned(by: edited)
-        case .none: return request.settings.collection(for: request.target) != nil && isConcerned(by: edited)
+        case .parallel: return !context.queue.editedEntries(of: [partition]).isEmpty
+        case .array: return isConcerned
+        case .none: return request.settings.collection(for: request.target) != nil && isConcerned
         }
     }
 
     /// Whether the origin is to send the bytes without a coding: they are to be read here.
     var wantsPlainBytes: Bool { request.settings.collection(for: request.target) != nil || isConcerned }
+
+    /// The copies that may stand for the target: where something pending may show, those whose bytes can be read.
+    func usable(_ copies: [ServerCopy]) -> [ServerCopy] {
+        guard copies.contains(where: { ListBytes.areCoded($0.fields) }), isConcerned else { return copies }
+        return copies.filter { !ListBytes.areCoded($0.fields) }
+    }
 
     /// What is answered in place of a list; nil where nothing pending shows in it, or it is no list.
     func composed(_ list: Representation) async throws -> Representation? {
@@ -76,12 +81,12 @@ struct ListOverlay: Sendable {
     /// The edits of the list's members, and the creates that are on their way into it.
     func changes(in list: ListDocument) async throws -> Changes {
         var result = Changes()
-        let edited = context.queue.editedTargets(of: partition)
+        let edited = context.queue.editedEntries(of: [partition])
         guard !edited.isEmpty else { return result }
         for member in list.members {
-            guard let target = member.target, edited.contains(target), let edit = localEdit(of: target) else {
-                continue
-            }
+            guard let target = member.target, case let key = EntryKey(partition: partition, target: target),
+                edited.contains(key), let edit = context.queue.localEdit(of: key)
+            else { continue }
             result.note(edit)
             guard let content = edit.content else {
                 result.changes.members[target] = .removed
@@ -97,10 +102,6 @@ struct ListOverlay: Sendable {
                     target: create.lane.target, representation: try await bytes(of: content), tag: edit.tag))
         }
         return result
-    }
-
-    private func localEdit(of target: Target) -> LocalEdit? {
-        context.queue.localEdit(of: EntryKey(partition: partition, target: target))
     }
 
     private func bytes(of content: Content) async throws -> [UInt8] {
@@ -120,8 +121,12 @@ struct ListOverlay: Sendable {
 enum ListBytes {
     /// Whether they are JSON without a coding, by the fields.
     static func areReadable(_ fields: HTTPFields) -> Bool {
-        let isPlain = fields["Content-Encoding"].map { $0.equalsIgnoringASCIICase("identity") } ?? true
-        return isPlain && fields["Content-Type"].flatMap { MediaType($0) }?.isJSON ?? false
+        !areCoded(fields) && fields["Content-Type"].flatMap { MediaType($0) }?.isJSON ?? false
+    }
+
+    /// Whether they have a content coding, such as gzip.
+    static func areCoded(_ fields: HTTPFields) -> Bool {
+        fields["Content-Encoding"].map { !$0.equalsIgnoringASCIICase("identity") } ?? false
     }
 }
 

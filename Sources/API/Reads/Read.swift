@@ -35,11 +35,26 @@ struct Read: Sendable {
         try await stored.send(Representation(edit, content: content), cacheStatus)
     }
 
+    /// The effective copy as far as it is kept here; nil where nothing is.
+    func kept(_ edit: LocalEdit?) -> Representation? {
+        if let edit, !request.persistentState { return edit.content.map { Representation(edit, content: $0) } }
+        guard !policy.noCache, let copy = Selecting.choose(entry?.copies ?? [], request: request.head.fields) else {
+            return nil
+        }
+        return Representation(copy, syncState: syncState, now: context.clock.now)
+    }
+
     /// The server copy, or the origin's answer, by the truth table.
     func answer(isOnline: Bool) async throws {
         switch plan(isOnline: isOnline) {
         case .copy(let copy, let wantsRefresh, let detail, let isStale):
             if wantsRefresh { refresh() }
+            if isOnline, ![.fetchFromCache, .fetchFromCacheScheduleRefresh].contains(policy.fetchPolicy),
+                overlay.usable([copy]).isEmpty
+            {
+                try await ask(revalidate: [], stale: .onUnreachable(copy), forward: .bypass)
+                return
+            }
             do {
                 try await serve(copy, detail: detail, isStale: isStale)
             } catch let error as StoreError {
@@ -55,7 +70,8 @@ struct Read: Sendable {
                     syncState: syncState)
             }
             try await ask(
-                revalidate: revalidate, stale: stale, forward: CacheStatus.ForwardReason(rawValue: forward) ?? .miss)
+                revalidate: overlay.usable(revalidate), stale: stale,
+                forward: CacheStatus.ForwardReason(rawValue: forward) ?? .miss)
         case .refuse(let problem, let wantsRefresh):
             if wantsRefresh { refresh() }
             throw ResourceAnswer.marked(problem, CacheStatus(detail: isOnline ? nil : "OFFLINE"))

@@ -47,6 +47,7 @@ struct ReadHandler: Sendable {
                     "The origin is unreachable and has not yet accepted this credential. Use one that it has accepted."),
                 .forward(.bypass))
         }
+        let query = try ListQueryRead(request, context, counters, exchange)
         let ticket = publisher.ticket(request.key)
         let entry = request.isProven ? try await context.store.entry(request.key) : nil
         let policy = request.policy(entry: entry)
@@ -57,7 +58,9 @@ struct ReadHandler: Sendable {
             conditions: edit == nil ? await EditTags.replaced(in: request, context.queue) : request.head.fields,
             syncState: edit?.syncState ?? (context.queue.conflict(of: request.key) == nil ? "synced" : "conflict"),
             isPublishable: edit == nil ? publisher : nil, ticket: ticket)
-        if let edit, !request.persistentState {
+        if let query {
+            try await query.answer(read.kept(edit))
+        } else if let edit, !request.persistentState {
             try await read.answer(edit, isOnline: isOnline)
         } else {
             try await read.answer(isOnline: isOnline)

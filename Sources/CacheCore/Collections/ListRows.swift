@@ -26,6 +26,9 @@ package struct ListChanges: Sendable {
         case removed
         /// The member's own representation as edited, and the edit's tag.
         case replaced(representation: [UInt8], tag: String)
+
+        /// The edit's tag; none where the member is left out.
+        package var tag: String? { if case .replaced(_, let tag) = self { tag } else { nil } }
     }
 
     package struct Addition: Sendable {

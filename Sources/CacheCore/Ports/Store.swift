@@ -200,6 +200,9 @@ package protocol Store: Sendable {
     /// Where a file with the bytes lies on this host, never to be changed; nil where the store has no files.
     func file(of content: Content) async throws(StoreError) -> String?
 
+    /// Begins a query of a list's members, in bounded memory however many there are.
+    func select(_ query: MemberQuery) async throws(StoreError) -> any MemberSelection
+
     func usage() async -> StoreUsage
     /// Writes behind what is not yet on disk.
     func save() async throws(StoreError)

@@ -5,6 +5,7 @@ package enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     case badRequest = "bad-request"
     case badTarget = "bad-target"
     case badPolicy = "bad-policy"
+    case badQuery = "bad-query"
     case badConfiguration = "bad-configuration"
     case badJSON = "bad-json"
     case host
@@ -58,6 +59,7 @@ package enum ProblemCode: String, Sendable, Hashable, CaseIterable {
         case .badRequest: (400, "The request is malformed")
         case .badTarget: (400, "The target can't be used")
         case .badPolicy: (400, "The policy can't be read")
+        case .badQuery: (400, "The filter or order of a list can't be used")
         case .badConfiguration: (400, "The configuration can't be used")
         case .badJSON: (400, "The body is not the JSON that is expected")
         case .host: (421, "This host name is not served here")

@@ -22,13 +22,9 @@ extension LaneBook {
             conflictID: stopped?.conflictID ?? conflictsByEntry[key]?.last)
     }
 
-    /// The targets of the partition where an edit shows.
-    func editedTargets(of partition: PartitionID) -> Set<Target> {
-        var targets: Set<Target> = []
-        for lane in lanes.keys where lane.partition == partition && lastEdit(of: lane) != nil {
-            targets.insert(lane.target)
-        }
-        return targets
+    /// The entries of the partitions (nil: of all) where an edit shows.
+    func editedEntries(of partitions: [PartitionID]?) -> Set<EntryKey> {
+        Set(lanes.keys.filter { (partitions?.contains($0.partition) ?? true) && lastEdit(of: $0) != nil })
     }
 
     private static func syncState(of operation: Operation) -> String {

@@ -70,8 +70,8 @@ package final class OperationQueue: WriteQueue, DeliveryQueue {
         book.withLock { book in (book.creates[key] ?? []).compactMap { book.operations[$0] } }
     }
 
-    package func editedTargets(of partition: PartitionID) -> Set<Target> {
-        book.withLock { $0.editedTargets(of: partition) }
+    package func editedEntries(of partitions: [PartitionID]?) -> Set<EntryKey> {
+        book.withLock { $0.editedEntries(of: partitions) }
     }
 
     // MARK: Work for delivery

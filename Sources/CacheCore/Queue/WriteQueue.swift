@@ -132,8 +132,8 @@ package protocol WriteQueue: Sendable {
     /// Unfinished creates that were sent to exactly this collection, in order: what shows at the end of its list (design 3).
     func pendingCreates(in key: EntryKey) -> [Operation]
 
-    /// The targets of the partition where an edit shows, creates under their temporary ones.
-    func editedTargets(of partition: PartitionID) -> Set<Target>
+    /// The entries of the partitions (nil: of all) where an edit shows, creates under their temporary targets.
+    func editedEntries(of partitions: [PartitionID]?) -> Set<EntryKey>
 
     /// The open conflict of the entry.
     func conflict(of key: EntryKey) -> Conflict?

@@ -1,0 +1,75 @@
+import CacheCore
+import HTTPModel
+
+/// What /cache says of an entry.
+extension ManagementService {
+    /// The states of entries: those of `Sync-State`, and `listed` for one that is known from a list alone.
+    static let states = [
+        "synced", "listed", "pending-create", "pending-update", "pending-patch", "pending-delete", "conflict", "failed",
+    ]
+
+    func state(_ entry: Entry) -> String {
+        if let edit = context.queue.localEdit(of: entry.key) { return edit.syncState }
+        if context.queue.conflict(of: entry.key) != nil { return "conflict" }
+        return entry.copies.first?.isListed ?? false ? "listed" : "synced"
+    }
+
+    func json(_ entry: Entry) async throws -> JSONValue {
+        let edit = context.queue.localEdit(of: entry.key)
+        let conflict = context.queue.conflict(of: entry.key)
+        return .object(omittingNil: [
+            "target": .string(entry.key.target.text), "partition": .string(entry.key.partition.text),
+            "kind": .string(try await kind(entry, edit)), "state": .string(state(entry)),
+            "serverCopy": entry.copies.first.map { Self.json($0) },
+            "variants": JSONValue(entry.copies.count),
+            "localEdit": edit.map { Self.json($0) },
+            "conflict": conflict.map { .string("/cache/conflicts/" + $0.id) },
+            "policy": entry.policy.json(), "pin": entry.pin.map { .string($0.rawValue) },
+            "lastSync": entry.lastSync.map { .string(Timestamp.format($0)) },
+        ])
+    }
+
+    /// Of the effective copy: `collection` where it is a list or the collection's rule or the origin says so, `item` for other
+    /// JSON, else `file`. A pending delete and "gone" are what they were by their media type.
+    private func kind(_ entry: Entry, _ edit: LocalEdit?) async throws -> String {
+        let copy = entry.copies.first
+        let type = edit?.mediaType ?? copy?.fields["Content-Type"]
+        let named = copy?.fields["Oracle-Mobile-Sync-Resource-Type"]?.asciiLowercased
+        if edit == nil, let named, ["item", "collection", "file"].contains(named) { return named }
+        guard type.flatMap({ MediaType($0) })?.isJSON ?? false else { return "file" }
+        let rule = context.settings.current.collection(for: entry.key.target)
+        if rule != nil { return "collection" }
+        guard let content = edit == nil ? copy?.content : edit?.content else { return "item" }
+        switch ListSign(ofStart: try await context.store.start(of: content, length: ListSign.length)) {
+        case .array: return "collection"
+        case .none: return "item"
+        case .parallel:
+            let limit = context.settings.current.maxJSONSize
+            guard content.length <= limit else { return "item" }
+            let list = ListDocument(
+                try await context.store.bytes(of: content, limit: limit), at: entry.key.target, rule: .byDefault,
+                originBase: context.origin.base)
+            return list == nil ? "item" : "collection"
+        }
+    }
+
+    private static func json(_ copy: ServerCopy) -> JSONValue {
+        .object(omittingNil: [
+            "status": JSONValue(copy.status), "etag": copy.etag.map { .string($0) },
+            "lastModified": copy.lastModified.map { .string($0) },
+            "mediaType": copy.fields["Content-Type"].map { .string($0) },
+            "storedAt": .string(Timestamp.format(copy.responseTime)), "size": JSONValue(copy.content.length),
+            "expired": .bool(copy.isExpired), "listed": .bool(copy.isListed),
+        ])
+    }
+
+    private static func json(_ edit: LocalEdit) -> JSONValue {
+        .object(omittingNil: [
+            "syncState": .string(edit.syncState), "etag": .string(edit.tag),
+            "mediaType": edit.mediaType.map { .string($0) },
+            "size": edit.content.map { JSONValue($0.length) }, "deleted": .bool(edit.content == nil),
+            "baseETag": edit.base.etag.map { .string($0) },
+            "operation": .string("/cache/operations/" + edit.operation.text),
+        ])
+    }
+}
