@@ -3,36 +3,51 @@ import Synchronization
 
 /// A thread that runs one function and can be waited for.
 final class ServiceThread: Sendable {
-    private final class Start: Sendable {
-        let body: @Sendable () -> Void
-        init(body: @escaping @Sendable () -> Void) { self.body = body }
+    /// Unchecked: the starting thread hands it over to the new one and never touches it again.
+    private final class Start: @unchecked Sendable {
+        private var body: (() -> Void)?
+        private let thread: ServiceThread
+
+        init(body: @escaping @Sendable () -> Void, thread: ServiceThread) {
+            self.body = body
+            self.thread = thread
+        }
+
+        /// What the function captured is let go of before anyone hears of its end: who waits for a thread that held a file
+        /// relies on its being closed.
+        func run() {
+            body?()
+            body = nil
+            thread.end()
+        }
     }
+
     private let state = Mutex<(isOver: Bool, waiters: [CheckedContinuation<Void, Never>])>((false, []))
 
     /// Starts at once.
     init(body: @escaping @Sendable () -> Void) {
-        let start = Start { [self] in
-            body()
-            let waiters = state.withLock { state in
-                state.isOver = true
-                return state.waiters
-            }
-            for waiter in waiters { waiter.resume() }
-        }
+        let start = Start(body: body, thread: self)
         var thread = pthread_t()
         let code = unsafe pthread_create(
             &thread, nil,
             { argument in
                 guard let argument = unsafe argument else { return nil }
-                let start = unsafe Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
-                start.body()
+                unsafe Unmanaged<Start>.fromOpaque(argument).takeRetainedValue().run()
                 return nil
             }, Unmanaged.passRetained(start).toOpaque())
         precondition(code == 0, "no thread")
         pthread_detach(thread)
     }
 
-    /// Returns when the function has.
+    private func end() {
+        let waiters = state.withLock { state in
+            state.isOver = true
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Returns when the function has, and what it captured is gone.
     func join() async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in

@@ -49,6 +49,16 @@ import Testing
         await store.close()
     }
 
+    @Test func `Closing ends with the last connection, so that the folder can be opened again at once`() async throws {
+        let folder = TemporaryFolder()
+        for round in 1...50 {
+            let store = try folder.open()
+            try await store.commit([.putOperation(sampleOperation(Int64(round), nil))], durable: true)
+            await store.close()
+            #expect(folder.openDatabaseFiles == 0)
+        }
+    }
+
     @Test func `Commits that come together share transactions`() async throws {
         let folder = TemporaryFolder()
         let store = try folder.open()

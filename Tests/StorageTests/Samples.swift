@@ -32,6 +32,16 @@ final class TemporaryFolder: Sendable {
         fclose(sink)
     }
 
+    /// How many descriptors of this process are of the database and its journals.
+    var openDatabaseFiles: Int {
+        (0..<1024).count { number in
+            var name = [CChar](repeating: 0, count: 4096)
+            let length = readlink("/proc/self/fd/\(number)", &name, name.count - 1)
+            let target = name[..<max(length, 0)].map { UInt8(bitPattern: $0) }
+            return String(decoding: target, as: UTF8.self).hasPrefix(path + "/holdfast.sqlite")
+        }
+    }
+
     /// Makes the database no database any more.
     func overwriteHeader() {
         guard let file = fopen(path + "/holdfast.sqlite", "r+") else { return }
