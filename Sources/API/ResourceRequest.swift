@@ -29,11 +29,14 @@ package struct ResourceRequest: Sendable {
     package let settings: Settings
     /// Whether the query holds a secret parameter (`secretParameters`): its answer and target are never kept.
     package let hasSecretParameter: Bool
+    /// The store that had the target when the request arrived; its secret made the partition.
+    package let place: StorePlace
 
     package init(
         head: RequestHead, route: Route, key: EntryKey, credentials: HTTPFields, isProven: Bool,
         requestPolicy: PolicyLayer, configuredPolicy: [PolicyLayer], saveIfOffline: Bool?, deleteIfOffline: Bool?,
-        persistentState: Bool, originFields: HTTPFields, settings: Settings, hasSecretParameter: Bool
+        persistentState: Bool, originFields: HTTPFields, settings: Settings, hasSecretParameter: Bool,
+        place: StorePlace = .alone
     ) {
         self.head = head
         self.route = route
@@ -48,6 +51,7 @@ package struct ResourceRequest: Sendable {
         self.originFields = originFields
         self.settings = settings
         self.hasSecretParameter = hasSecretParameter
+        self.place = place
     }
 
     package var target: Target { key.target }
@@ -74,7 +78,7 @@ package struct ResourceRequest: Sendable {
             credentials: credentials, isProven: isProven, requestPolicy: requestPolicy,
             configuredPolicy: configuredPolicy, saveIfOffline: saveIfOffline, deleteIfOffline: deleteIfOffline,
             persistentState: persistentState, originFields: originFields, settings: settings,
-            hasSecretParameter: hasSecretParameter)
+            hasSecretParameter: hasSecretParameter, place: place)
     }
 
     /// The same request with a body that comes from elsewhere: of that length, and of that type where it does not say its own.

@@ -1,4 +1,5 @@
 package import CacheCore
+import HTTPModel
 
 /// What every handler works with; made once by the composition. All members are safe from any task.
 package struct ServiceContext: Sendable {
@@ -17,8 +18,8 @@ package struct ServiceContext: Sendable {
     package let digest: @Sendable ([UInt8]) -> Digest
     /// Hashes what passes by.
     package let hash: @Sendable (HashAlgorithm) -> any RunningHash
-    /// A keyed hash of an identity, with the store's partition key.
-    package let partitionHash: @Sendable ([UInt8]) -> PartitionID
+    /// A keyed hash of an identity: the key, then the identity.
+    package let partitionHash: @Sendable ([UInt8], [UInt8]) -> PartitionID
 
     package init(
         store: any Store, uploads: any UploadStore, origin: any Origin, queue: any WriteQueue, delivery: any Delivery,
@@ -26,7 +27,7 @@ package struct ServiceContext: Sendable {
         credentials: CredentialKeeper, settings: SettingsBox, clock: any Clock, events: any EventSink, log: any Log,
         digest: @escaping @Sendable ([UInt8]) -> Digest,
         hash: @escaping @Sendable (HashAlgorithm) -> any RunningHash,
-        partitionHash: @escaping @Sendable ([UInt8]) -> PartitionID
+        partitionHash: @escaping @Sendable ([UInt8], [UInt8]) -> PartitionID
     ) {
         self.store = store
         self.uploads = uploads
@@ -42,5 +43,12 @@ package struct ServiceContext: Sendable {
         self.digest = digest
         self.hash = hash
         self.partitionHash = partitionHash
+    }
+
+    /// Whose a request for the target is, in the store that has the target.
+    func identity(of fields: HTTPFields, at target: Target, settings: Settings) -> Identity {
+        Identity.of(fields: fields, target: target, settings: settings) {
+            partitionHash(store.partitionKey(of: target), $0)
+        }
     }
 }

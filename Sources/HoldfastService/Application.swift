@@ -13,7 +13,7 @@ struct Application {
     private let configuration: Configuration
     private let log: any Log
     private let settings: SettingsBox
-    private let store: SQLiteStore
+    private let store: StoreRouter
     private let origin: CurlOrigin
     private let connectivity: Connectivity
     private let deliverer: Deliverer
@@ -34,29 +34,38 @@ struct Application {
         let settings = SettingsBox(configuration.settings)
         let view = ShardedHitView(memoryLimit: configuration.memoryLimit)
         let events = EventLog(log: log)
-        let store: SQLiteStore
+        let options = StoreOptions(
+            maxStoreSize: configuration.maxStoreSize, receiptRetention: configuration.settings.receiptRetention,
+            maxBodySize: configuration.settings.maxBodySize)
+        let standard: SQLiteStore
         do {
-            store = try SQLiteStore.open(
-                folder: configuration.data,
-                options: StoreOptions(
-                    maxStoreSize: configuration.maxStoreSize, receiptRetention: configuration.settings.receiptRetention,
-                    maxBodySize: configuration.settings.maxBodySize),
-                clock: clock, log: log, view: view)
+            standard = try SQLiteStore.open(
+                folder: configuration.data, options: options, clock: clock, log: log, view: view)
         } catch {
             throw ConfigurationError("data: \(configuration.data): \(error)")
         }
+        let store = StoreRouter(standard, view: view)
         let origin = CurlOrigin(try Self.originOptions(configuration))
-        let hash = Self.partitionHash(key: store.partitionKey)
         let connectivity = Connectivity(origin: origin, clock: clock, settings: settings, events: events, log: log)
         let queue = OperationQueue(store: store, clock: clock, events: events, settings: settings)
         do { try await queue.load() } catch { throw ConfigurationError("the queue can't be read: \(error)") }
+        let stores = StoreManager(
+            router: store, queue: queue,
+            locations: StoreLocations(data: configuration.data, roots: configuration.storeRoots),
+            data: configuration.data, options: options, clock: clock, log: log, view: view)
+        do { try await stores.open(configuration.stores) } catch {
+            await store.close()
+            throw error
+        }
         let credentials = CredentialKeeper()
         let sources = CredentialSources(
             settings: settings, clock: clock, log: log,
-            partitionOf: { fields in
-                Identity.of(
-                    fields: fields, target: Target(unchecked: ""), settings: settings.current, hash: hash
-                ).partition
+            partitionsOf: { fields in
+                store.partitionKeys.map { key in
+                    Identity.of(fields: fields, target: Target(unchecked: ""), settings: settings.current) {
+                        Self.partitionHash($0, key: key)
+                    }.partition
+                }
             })
         let deliverer = Deliverer(
             DeliveryContext(
@@ -66,16 +75,16 @@ struct Application {
         connectivity.onOnline { deliverer.cameOnline() }
 
         let context = ServiceContext(
-            store: store, uploads: store, origin: origin, queue: queue, delivery: deliverer, network: connectivity,
+            store: store, uploads: standard, origin: origin, queue: queue, delivery: deliverer, network: connectivity,
             credentials: credentials, settings: settings, clock: clock, events: events, log: log,
-            digest: SHA256.digest(of:), hash: { PassingHash($0) }, partitionHash: hash)
+            digest: SHA256.digest(of:), hash: { PassingHash($0) }, partitionHash: { Self.partitionHash($1, key: $0) })
         let readiness = Readiness()
         let counters = Counters()
         let flights = Flights()
         let service = Service(
             context: context, view: view, writes: WriteService(context: context, flights: flights),
             management: ManagementService(
-                context: context, counters: counters, invalidateView: { view.invalidateAll() },
+                context: context, counters: counters, stores: stores, invalidateView: { view.invalidateAll() },
                 isReady: { readiness.isReady.load(ordering: .relaxed) }),
             counters: counters, flights: flights)
         do {
@@ -152,11 +161,9 @@ struct Application {
     }
 
     /// The first 128 bits of an HMAC-SHA-256 with the store's key.
-    private static func partitionHash(key: [UInt8]) -> @Sendable ([UInt8]) -> PartitionID {
-        { bytes in
-            let code = HMACSHA256.code(of: bytes, key: key)
-            func word(_ range: Range<Int>) -> UInt64 { code[range].reduce(0) { $0 << 8 | UInt64($1) } }
-            return PartitionID(high: word(0..<8), low: word(8..<16))
-        }
+    private static func partitionHash(_ identity: [UInt8], key: [UInt8]) -> PartitionID {
+        let code = HMACSHA256.code(of: identity, key: key)
+        func word(_ range: Range<Int>) -> UInt64 { code[range].reduce(0) { $0 << 8 | UInt64($1) } }
+        return PartitionID(high: word(0..<8), low: word(8..<16))
     }
 }

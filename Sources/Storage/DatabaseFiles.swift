@@ -2,17 +2,35 @@ import Glibc
 
 /// The files around a store's database. Callable from any thread.
 struct DatabaseFiles: Sendable {
-    private let folder: String
-
-    init(folder: String) { self.folder = folder }
-
+    let folder: String
     /// The database.
-    var path: String { folder + "/holdfast.sqlite" }
+    let path: String
+    /// Where all but the database's own files begin.
+    private let prefix: String
+
+    /// Whether other files may lie in the folder.
+    let isNamed: Bool
+
+    /// `name`: the database's file, after which the others are called, so that several stores can lie in one folder. The one of
+    /// the usual name has the folder's plain names.
+    init(folder: String, name: String = Self.usualName) {
+        self.folder = folder
+        path = folder + "/" + name
+        isNamed = name != Self.usualName
+        prefix = folder + "/" + (isNamed ? name + "." : "")
+    }
+
+    static let usualName = "holdfast.sqlite"
+
+    var lock: String { prefix + "lock" }
+    var bodies: String { prefix + "bodies" }
+    var uploads: String { prefix + "uploads" }
+    var reserve: String { prefix + "reserve" }
     /// The new database while it is filled from a damaged one.
     var salvage: String { path + ".salvage" }
     /// Lies there from when damage is found until it has been salvaged.
     private var marker: String { path + ".suspect" }
-    private var keyPath: String { folder + "/partition.key" }
+    private var keyPath: String { prefix + "partition.key" }
 
     // MARK: Damage
 

@@ -7,13 +7,13 @@ final class DiskReserve: Sendable {
     /// Pages that a removal of many rows touches, twice over.
     private static let size: off_t = 4 << 20
 
-    private let path: String
     private let folder: String
+    private let path: String
     private let isThere: Atomic<Bool>
 
-    init(folder: String) {
+    init(folder: String, path: String) {
         self.folder = folder
-        path = folder + "/reserve"
+        self.path = path
         isThere = Atomic(unsafe access(path, F_OK) == 0)
     }
 

@@ -29,6 +29,8 @@ extension SQLiteStore {
             }, durable: false)
     }
 
+    package func holds(_ content: Content) -> Bool { content.inline != nil || shared.bodies.has(content.digest) }
+
     package func read(_ content: Content, range: Range<Int64>?) async throws(StoreError) -> any BodySource {
         let range = (range ?? 0..<content.length).clamped(to: 0..<content.length)
         if let inline = content.inline {

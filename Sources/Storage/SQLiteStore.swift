@@ -15,13 +15,16 @@ package final class SQLiteStore: Store {
     private let readers: [ServiceThread]
     private let upkeep = Mutex<Task<Void, Never>?>(nil)
 
-    /// Opens the store in `folder`, making what is missing. A second store on the folder is refused.
+    /// Opens the store in `folder`, making what is missing: the only one there, or the one of the file `name`. A second opening is
+    /// refused.
     package static func open(
-        folder: String, options: StoreOptions = StoreOptions(), clock: any Clock, log: any Log,
+        folder: String, name: String? = nil, options: StoreOptions = StoreOptions(), clock: any Clock, log: any Log,
         view: (any HitView)? = nil
     ) throws(StoreOpenError) -> SQLiteStore {
         do {
-            return try SQLiteStore(folder: folder, options: options, clock: clock, log: log, view: view)
+            return try SQLiteStore(
+                DatabaseFiles(folder: folder, name: name ?? DatabaseFiles.usualName), options: options, clock: clock,
+                log: log, view: view)
         } catch let error as StoreOpenError {
             throw error
         } catch let error as SQLiteError {
@@ -33,14 +36,34 @@ package final class SQLiteStore: Store {
         }
     }
 
+    /// The same on a thread of its own, for who may not block.
+    package static func opening(
+        folder: String, name: String, options: StoreOptions, clock: any Clock, log: any Log, view: (any HitView)?
+    ) async throws(StoreOpenError) -> SQLiteStore {
+        let outcome: Result<SQLiteStore, StoreOpenError> = await withCheckedContinuation { continuation in
+            _ = ServiceThread {
+                do throws(StoreOpenError) {
+                    continuation.resume(
+                        returning: .success(
+                            try open(
+                                folder: folder, name: name, options: options, clock: clock, log: log, view: view)))
+                } catch {
+                    continuation.resume(returning: .failure(error))
+                }
+            }
+        }
+        return try outcome.get()
+    }
+
     private init(
-        folder: String, options: StoreOptions, clock: any Clock, log: any Log, view: (any HitView)?
+        _ database: DatabaseFiles, options: StoreOptions, clock: any Clock, log: any Log, view: (any HitView)?
     ) throws {
-        try Folder.makeAll(folder)
-        _ = unsafe chmod(folder, 0o700)
-        lock = try FileHandle(path: folder + "/lock", flags: O_RDWR | O_CREAT)
+        try Folder.makeAll(database.folder)
+        _ = unsafe chmod(database.folder, 0o700)
+        lock = try FileHandle(path: database.lock, flags: O_RDWR | O_CREAT)
         guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else { throw StoreOpenError.inUse }
-        let shared = try StoreShared(options: options, clock: clock, log: log, view: view, folder: folder)
+        try Compatibility.check(database, overwrites: options.overwritesIncompatible)
+        let shared = try StoreShared(options: options, clock: clock, log: log, view: view, files: database)
         self.shared = shared
         let path = shared.files.path
         let start = try Self.start(shared)

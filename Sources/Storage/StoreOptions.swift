@@ -10,16 +10,19 @@ package struct StoreOptions: Sendable, Hashable {
     package var uploadRetention: Double
     /// The longest body, in bytes; nil: what the store can hold.
     package var maxBodySize: Int64?
+    /// Whether a file that is no store of this version or an earlier one is deleted, and a new store made in its place.
+    package var overwritesIncompatible: Bool
 
     package init(
         maxStoreSize: Int64 = 1 << 30, inlineThreshold: Int = 16_384, receiptRetention: Double = 7 * 86_400,
-        uploadRetention: Double = 86_400, maxBodySize: Int64? = nil
+        uploadRetention: Double = 86_400, maxBodySize: Int64? = nil, overwritesIncompatible: Bool = false
     ) {
         self.maxStoreSize = maxStoreSize
         self.inlineThreshold = inlineThreshold
         self.receiptRetention = receiptRetention
         self.uploadRetention = uploadRetention
         self.maxBodySize = maxBodySize
+        self.overwritesIncompatible = overwritesIncompatible
     }
 }
 
@@ -29,12 +32,15 @@ package enum StoreOpenError: Error, Sendable, Hashable, CustomStringConvertible 
     case inUse
     /// A later version of Holdfast wrote it; it was left as it is.
     case newerVersion(Int)
+    /// The file is no store of Holdfast's; it was left as it is.
+    case foreign
     case failed(reason: String)
 
     package var description: String {
         switch self {
         case .inUse: "the store is in use"
         case .newerVersion(let version): "the store has the later format \(version)"
+        case .foreign: "the file is no store of Holdfast's"
         case .failed(let reason): "the store can't be opened: \(reason)"
         }
     }

@@ -15,7 +15,7 @@ final class StoreShared: Sendable {
     let reads = JobQueue<ReadJob>()
 
     init(
-        options: StoreOptions, clock: any Clock, log: any Log, view: (any HitView)?, folder: String
+        options: StoreOptions, clock: any Clock, log: any Log, view: (any HitView)?, files: DatabaseFiles
     ) throws(FileError) {
         self.options = options
         self.clock = clock
@@ -23,14 +23,14 @@ final class StoreShared: Sendable {
         self.view = view
         let jobs = JobQueue<WriteJob>()
         self.jobs = jobs
-        bodies = try BodyFolder(path: folder + "/bodies") { digest in
+        bodies = try BodyFolder(path: files.bodies) { digest in
             // Once the store is closed nobody takes the job: the next start looks through all files.
             _ = jobs.add(
                 WriteJob(work: .other { try $0.dropUnlessReferred(digest) }, isDurable: false, answer: { _ in }))
         }
-        uploads = try UploadFolder(path: folder + "/uploads")
-        files = DatabaseFiles(folder: folder)
-        reserve = DiskReserve(folder: folder)
+        uploads = try UploadFolder(path: files.uploads)
+        self.files = files
+        reserve = DiskReserve(folder: files.folder, path: files.reserve)
     }
 
     /// The error for who uses the store. One that tells of damage leaves a mark, so that the next start salvages.

@@ -68,7 +68,7 @@ struct StoreStart {
     }
 
     private static func queue(_ connection: Connection) throws -> QueueImage {
-        var image = QueueImage(operations: [], conflicts: [], aliases: [], lastSequence: 0)
+        var image = QueueImage.empty
         let operations = try connection.statement("SELECT record FROM operations ORDER BY sequence")
         while try operations.step() { image.operations.append(try Operation(record: operations.blob(0))) }
         let conflicts = try connection.statement("SELECT record FROM conflicts WHERE closed_at IS NULL ORDER BY id")

@@ -124,14 +124,7 @@ extension StoreTransaction {
         for target in targets {
             let key = EntryKey(partition: from, target: target)
             guard let old = try storedEntry(key) else { continue }
-            try changeEntry(EntryKey(partition: to, target: target)) { entry in
-                if entry.copies.isEmpty {
-                    entry.copies = old.entry.copies
-                    entry.lastSync = old.entry.lastSync
-                }
-                if entry.policy.isEmpty { entry.policy = old.entry.policy }
-                entry.pin = entry.pin ?? old.entry.pin
-            }
+            try changeEntry(EntryKey(partition: to, target: target)) { $0.adopt(old.entry) }
             try setEntry(nil, for: key, in: old)
         }
         let finished = try records("SELECT record FROM finished WHERE partition = ?", from)

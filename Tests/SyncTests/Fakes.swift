@@ -198,7 +198,7 @@ struct Fixture: Sendable {
             origin: origin, clock: clock, settings: settings, events: NoEvents(), log: NoLog())
         let sources = CredentialSources(
             settings: settings, clock: clock, log: NoLog(),
-            partitionOf: { PartitionID(high: 1, low: UInt64($0.combined("Authorization")?.utf8.count ?? 0)) },
+            partitionsOf: { [PartitionID(high: 1, low: UInt64($0.combined("Authorization")?.utf8.count ?? 0))] },
             read: { _ in secret() })
         context = DeliveryContext(
             queue: queue, store: store, origin: origin, network: network, credentials: credentials, sources: sources,

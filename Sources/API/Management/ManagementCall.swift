@@ -29,9 +29,8 @@ struct ManagementCall: Sendable {
         {
             fields.remove("Authorization")
         }
-        let identity = Identity.of(
-            fields: fields, target: Target(unchecked: query["target"] ?? ""), settings: settings,
-            hash: context.partitionHash)
+        let identity = context.identity(
+            of: fields, at: Target(unchecked: query["target"] ?? ""), settings: settings)
         // A part of an identity proves nothing until the origin has accepted the rest.
         let isProven =
             !identity.isPartial || context.credentials.isProven(identity.credentials, for: identity.partition)

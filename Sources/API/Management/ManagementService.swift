@@ -5,6 +5,7 @@ import HTTPModel
 package struct ManagementService: ManagementHandler {
     let context: ServiceContext
     let counters: Counters
+    let stores: any StoreKeeping
     /// Seconds since 1970.
     let startedAt: Double
     let invalidateView: @Sendable () -> Void
@@ -16,11 +17,12 @@ package struct ManagementService: ManagementHandler {
     /// `counters` are the service's. `invalidateView` forgets all prepared hits, called when policies changed; `isReady` tells
     /// /health/ready whether start is over and stop has not begun. Both are callable from any thread.
     package init(
-        context: ServiceContext, counters: Counters, invalidateView: @escaping @Sendable () -> Void,
-        isReady: @escaping @Sendable () -> Bool
+        context: ServiceContext, counters: Counters, stores: any StoreKeeping,
+        invalidateView: @escaping @Sendable () -> Void, isReady: @escaping @Sendable () -> Bool
     ) {
         self.context = context
         self.counters = counters
+        self.stores = stores
         self.invalidateView = invalidateView
         self.isReady = isReady
         startedAt = context.clock.now
@@ -55,6 +57,7 @@ package struct ManagementService: ManagementHandler {
         case "uploads": return uploadMethods(Array(path.dropFirst(2)))
         case "conflicts": return conflictMethods(Array(path.dropFirst(2)))
         case "partitions": return partitionMethods(Array(path.dropFirst(2)))
+        case "stores": return storeMethods(Array(path.dropFirst(2)))
         case "sync" where path.count == 2: return [(.post, sync)]
         default: return path.count == 2 ? settingMethods(path[1]) : nil
         }

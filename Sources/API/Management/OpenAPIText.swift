@@ -18,6 +18,7 @@ enum OpenAPIText {
         - {name: conflicts}
         - {name: uploads}
         - {name: partitions}
+        - {name: stores}
         - {name: health}
         paths:
           /cache:
@@ -753,6 +754,79 @@ enum OpenAPIText {
                 '404': {$ref: '#/components/responses/Problem'}
                 '507': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
+          /cache/stores:
+            get:
+              operationId: listStores
+              summary: Attached stores
+              tags: [stores]
+              responses:
+                '200':
+                  description: The default one first.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Stores'}
+                default: {$ref: '#/components/responses/Problem'}
+            post:
+              operationId: attachStores
+              summary: Attach a store, or several at one location
+              tags: [stores]
+              requestBody:
+                required: true
+                content:
+                  application/json:
+                    schema: {oneOf: [{$ref: '#/components/schemas/StoreRequest'}, {type: array, items: {$ref: '#/components/schemas/StoreRequest'}}]}
+                    example: {name: users, paths: ['/users/**'], maxStoreSize: 64MiB}
+              responses:
+                '201':
+                  description: Attached. One for an object, a list for an array; where one of several fails those before it stay attached.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Attached'}
+                default: {$ref: '#/components/responses/Problem'}
+          /cache/stores/{name}:
+            parameters:
+            - {name: name, in: path, required: true, schema: {type: string, minLength: 1}}
+            get:
+              operationId: getStore
+              summary: One store
+              tags: [stores]
+              responses:
+                '200':
+                  description: The store.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Store'}
+                default: {$ref: '#/components/responses/Problem'}
+            put:
+              operationId: setStore
+              summary: Start or stop a store
+              tags: [stores]
+              requestBody:
+                required: true
+                content:
+                  application/json:
+                    schema: {type: object, properties: {started: {type: boolean}}, required: [started], additionalProperties: false}
+                    example: {started: false}
+              responses:
+                '200':
+                  description: As it is now. A second start or stop changes nothing.
+                  content:
+                    application/json:
+                      schema: {$ref: '#/components/schemas/Store'}
+                default: {$ref: '#/components/responses/Problem'}
+            delete:
+              operationId: detachStore
+              summary: Detach a store; its files stay
+              tags: [stores]
+              parameters:
+              - name: leave
+                in: query
+                description: Whether unfinished operations may wait in the store; without it they make this a 409.
+                schema: {type: boolean, default: false}
+              responses:
+                '204':
+                  description: Detached. Its targets pass through until it is attached again.
+                default: {$ref: '#/components/responses/Problem'}
           /cache/partitions:
             get:
               operationId: listPartitions
@@ -1444,7 +1518,78 @@ enum OpenAPIText {
                 conflicts: {type: integer}
                 failed: {type: integer}
                 suspended: {type: boolean}
-              required: [network, identity, mode, startedAt, hits, misses, sizes, limits, entries, pending, conflicts, failed, suspended]
+                stores:
+                  type: array
+                  items:
+                    type: object
+                    properties:
+                      name: {type: string}
+                      status: {type: string, enum: [attached, started, stopped]}
+                    required: [name, status]
+              required: [network, identity, mode, startedAt, hits, misses, sizes, limits, entries, pending, conflicts, failed, suspended, stores]
+            StoreRequest:
+              type: object
+              properties:
+                name: {type: string, pattern: '^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$', not: {const: default}}
+                paths:
+                  description: Patterns of the targets that it has; the most specific one of all stores decides.
+                  type: array
+                  minItems: 1
+                  items: {type: string, pattern: '^/'}
+                type: {type: string, enum: [sqlite, memory], default: sqlite}
+                location:
+                  type: object
+                  properties:
+                    primary: {type: string, minLength: 1, description: A folder under one of storeRoots.}
+                  required: [primary]
+                  additionalProperties: false
+                fileName: {type: string, pattern: '^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$', description: By default holdfast.NAME.TYPE.}
+                maxStoreSize:
+                  description: In bytes, or with a unit such as 512MiB. By default that of the default store.
+                  oneOf:
+                  - {type: integer, minimum: 1, maximum: 9000000000000000000}
+                  - {type: string, pattern: '^[1-9][0-9]{0,3}([KMGT]i?B|B)?$'}
+                overwriteIncompatible: {type: boolean, default: false, description: Whether a file that is no store of this version is deleted.}
+                started: {type: boolean, default: true}
+              required: [name, paths]
+              additionalProperties: false
+            Store:
+              type: object
+              properties:
+                name: {type: string}
+                status: {type: string, enum: [attached, started, stopped]}
+                paths:
+                  type: array
+                  items: {type: string}
+                type: {type: string, enum: [sqlite, memory]}
+                location:
+                  type: object
+                  properties:
+                    primary: {type: string}
+                  required: [primary]
+                fileName: {type: string}
+                overwriteIncompatible: {type: boolean}
+                maxStoreSize: {type: integer}
+                sizes:
+                  type: object
+                  properties:
+                    copies: {type: integer}
+                    operations: {type: integer}
+                  required: [copies, operations]
+                entries: {type: integer}
+                operations: {type: integer, description: Unfinished ones.}
+              required: [name, status, paths, type, location, fileName, maxStoreSize, sizes, entries, operations]
+            Stores:
+              type: object
+              properties:
+                items:
+                  type: array
+                  items: {$ref: '#/components/schemas/Store'}
+              required: [items]
+            Attached:
+              oneOf:
+              - {$ref: '#/components/schemas/Store'}
+              - {$ref: '#/components/schemas/Stores'}
             Mode:
               type: object
               properties:

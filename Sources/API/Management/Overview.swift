@@ -19,6 +19,7 @@ extension ManagementService {
         let usage = await context.store.usage()
         let counts = context.queue.counts
         let settings = call.settings
+        let stores = try await stores.stores()
         return .json(
             .object([
                 "network": .string(context.network.state.rawValue),
@@ -38,6 +39,8 @@ extension ManagementService {
                 "pending": JSONValue(counts.pending + counts.sending + counts.unknown),
                 "conflicts": JSONValue(counts.openConflicts), "failed": JSONValue(counts.failed),
                 "suspended": .bool(context.delivery.isSuspended),
+                "stores": .array(
+                    stores.map { ["name": .string($0.request.name), "status": .string($0.status.rawValue)] }),
             ]))
     }
 

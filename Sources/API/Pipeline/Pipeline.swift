@@ -83,7 +83,10 @@ struct Pipeline: Sendable {
                 fields: ["Allow": "GET, HEAD, PUT, POST, PATCH, DELETE, OPTIONS"])
         }
         let request = try resourceRequest(head, parsed, settings)
-        if head.method == .get || head.method == .head {
+        // A target that no store has open is never read from one; what may not be kept passes through.
+        if request.place.access != .open {
+            try await writes.handle(request, exchange)
+        } else if head.method == .get || head.method == .head {
             try await reads.handle(request, exchange)
         } else {
             try await writes.handle(request, exchange)
@@ -98,8 +101,8 @@ struct Pipeline: Sendable {
         if OriginFields.isLoop(head.fields) {
             throw Problem(.loop, "Holdfast's origin leads back to Holdfast. Check the configured origin.")
         }
-        let identity = Identity.of(
-            fields: head.fields, target: parsed.target, settings: settings, hash: context.partitionHash)
+        let place = context.store.place(of: parsed.target)
+        let identity = context.identity(of: head.fields, at: parsed.target, settings: settings)
         return ResourceRequest(
             head: head, route: parsed.route,
             key: EntryKey(partition: identity.partition, target: parsed.target), credentials: identity.credentials,
@@ -108,7 +111,8 @@ struct Pipeline: Sendable {
             requestPolicy: requestPolicy, configuredPolicy: [settings.policies.layer(for: parsed.target)],
             saveIfOffline: parsed.saveIfOffline, deleteIfOffline: parsed.deleteIfOffline,
             persistentState: parsed.persistentState, originFields: OriginFields.make(head, settings: settings),
-            settings: settings, hasSecretParameter: Secrets.hasSecretParameter(parsed.target, settings: settings))
+            settings: settings, hasSecretParameter: Secrets.hasSecretParameter(parsed.target, settings: settings),
+            place: place)
     }
 
     /// Path and query of absolute-form (RFC 9112 3.2.2).

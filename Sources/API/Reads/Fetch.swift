@@ -107,7 +107,9 @@ struct Fetch: Sendable {
         let length = response.fields["Content-Length"].flatMap { Int64($0) }
         let decision = decision(on: response)
         var copy = decision.store ? copy(of: response, times) : nil
-        let writer = copy == nil ? nil : try? await context.store.makeBody(for: .copy, length: length)
+        let writer =
+            copy == nil
+            ? nil : try? await context.store.makeBody(for: .copy, at: request.key.target, length: length)
         if writer == nil { copy = nil }
         let spool = Spool(store: context.store, isBacked: writer != nil)
         let head = FlightHead(

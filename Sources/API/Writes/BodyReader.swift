@@ -8,14 +8,20 @@ struct BodyReader: Sendable {
     let settings: Settings
     /// What an upload brought: the body of a write that names it.
     let uploaded: Content?
+    /// What the body is for.
+    let target: Target
     /// What is held in memory; more goes to the store.
     private static let memoryLimit = 64 << 10
     /// What is kept aside so that an online write can be told from a conflict and be repeated; more is streamed.
     private static let asideLimit: Int64 = 16 << 20
 
-    init(_ context: ServiceContext, _ exchange: any Exchange, settings: Settings, uploaded: Content? = nil) {
+    init(
+        _ context: ServiceContext, _ exchange: any Exchange, settings: Settings, target: Target,
+        uploaded: Content? = nil
+    ) {
         self.context = context
         self.exchange = exchange
+        self.target = target
         self.settings = settings
         self.uploaded = uploaded
     }
@@ -56,7 +62,7 @@ struct BodyReader: Sendable {
     func keep(_ body: ClientBody) async throws -> Content { try await spool(body, length: body.length) }
 
     private func spool(_ body: ClientBody, length: Int64?) async throws -> Content {
-        let writer = try await context.store.makeBody(for: .operation, length: length)
+        let writer = try await context.store.makeBody(for: .operation, at: target, length: length)
         do {
             var count: Int64 = 0
             while let piece = try await body.next() {

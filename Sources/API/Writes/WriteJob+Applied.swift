@@ -63,7 +63,7 @@ extension WriteJob {
         if case .whole(let bytes) = beginning {
             isComplete = true
             if !bytes.isEmpty, !isForbiddenToKeep || clientKey != nil {
-                content = try await context.store.makeContent(bytes, for: .copy)
+                content = try await context.store.makeContent(bytes, for: .copy, at: key.target)
             } else if !bytes.isEmpty {
                 isComplete = false
             }
@@ -75,7 +75,7 @@ extension WriteJob {
         {
             switch body {
             case .none: sent = .empty
-            case .bytes(let bytes): sent = try await context.store.makeContent(bytes, for: .copy)
+            case .bytes(let bytes): sent = try await context.store.makeContent(bytes, for: .copy, at: key.target)
             case .stored(let content): sent = content
             case .stream: break
             }

@@ -149,7 +149,7 @@ extension WriteJob {
 
     /// Takes a body of the origin into the store.
     func store(_ source: any BodySource, for purpose: ContentPurpose) async throws -> Content {
-        let writer = try await context.store.makeBody(for: purpose, length: nil)
+        let writer = try await context.store.makeBody(for: purpose, at: key.target, length: nil)
         do {
             while let piece = try await source.next() { try await writer.append(piece) }
             return try await writer.finish()

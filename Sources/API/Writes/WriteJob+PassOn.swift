@@ -39,7 +39,7 @@ extension WriteJob {
         }
     }
 
-    private static var lanePending: Problem {
+    static var lanePending: Problem {
         Problem(
             .lanePending, "Other writes of this target are not delivered yet. POST /cache/sync, then try again.")
     }

@@ -88,7 +88,7 @@ extension WriteJob {
                 key: key, route: request.route, method: method, kind: kind,
                 fields: Secrets.replayable(request.head.fields, settings: request.settings), body: content,
                 precondition: clientPrecondition, policy: policy, idempotencyKey: clientKey,
-                fingerprint: fingerprint, initialState: state, base: base))
+                fingerprint: fingerprint, initialState: state, base: base, place: request.place))
         if let change = policyChange(on: operation.lane) {
             try await context.store.commit([change], durable: false)
         }
@@ -100,7 +100,7 @@ extension WriteJob {
     func kept(_ body: SentBody) async throws -> Content? {
         switch body {
         case .none: return nil
-        case .bytes(let bytes): return try await context.store.makeContent(bytes, for: .operation)
+        case .bytes(let bytes): return try await context.store.makeContent(bytes, for: .operation, at: key.target)
         case .stored(let content): return content
         case .stream(let source):
             guard !source.wasPulled else {

@@ -180,6 +180,6 @@ extension WriteJob {
         guard let after else { return ConflictVersion(mediaType: type) }
         return ConflictVersion(
             mediaType: baseCopy?.fields["Content-Type"] ?? server?.fields["Content-Type"],
-            content: try await context.store.makeContent(after.bytes, for: .operation))
+            content: try await context.store.makeContent(after.bytes, for: .operation, at: key.target))
     }
 }

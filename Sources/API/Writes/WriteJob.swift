@@ -52,7 +52,7 @@ struct WriteJob: Sendable {
     var policy: Policy { request.policy(entry: entry) }
     var answers: ResourceAnswer { ResourceAnswer(request, base: context.origin.base) }
     var reader: BodyReader {
-        BodyReader(context, exchange, settings: request.settings, uploaded: upload?.content)
+        BodyReader(context, exchange, settings: request.settings, target: key.target, uploaded: upload?.content)
     }
 
     /// Nothing of the write may reach the disk.

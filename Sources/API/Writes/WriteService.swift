@@ -24,6 +24,7 @@ package final class WriteService: WriteHandler {
         let job = WriteJob(
             context: context, request: upload?.request ?? request, exchange: exchange, clientKey: key, flights: flights,
             upload: upload)
+        if case .passing(let code) = request.place.access { return try await job.passThrough(code) }
         guard request.method.isQueueable else { return try await job.passOn() }
         guard let key else { return try await job.run() }
         // Two requests with one key at once: the second gets what the first got.

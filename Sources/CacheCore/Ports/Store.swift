@@ -11,6 +11,8 @@ package enum StoreError: Error, Sendable, Hashable {
     /// The bytes on disk are not those that were stored.
     case corrupt(reason: String)
     case closed
+    /// The store that has the target is detached or stopped.
+    case detached
 }
 
 /// What bytes are for: operations may use the last tenth of the store, copies may not (design 4).
@@ -110,6 +112,8 @@ package struct QueueImage: Sendable {
         self.aliases = aliases
         self.lastSequence = lastSequence
     }
+
+    package static let empty = QueueImage(operations: [], conflicts: [], aliases: [], lastSequence: 0)
 }
 
 /// Sizes in bytes.
@@ -170,6 +174,10 @@ package protocol Store: Sendable {
     var epoch: Int64 { get }
     /// Secret of the store for keyed hashes of identities (32 bytes, made once).
     var partitionKey: [UInt8] { get }
+    /// The secret of the store that has the target: another store's partitions mean nothing in it.
+    func partitionKey(of target: Target) -> [UInt8]
+    /// Which store has the target at this moment, and whether it lets anything in.
+    func place(of target: Target) -> StorePlace
 
     /// Applies all changes or none. With `durable`, returns only when they survive kill -9 and power loss; without, they are
     /// applied and written behind. Changes of copies may evict other copies to make room.
@@ -195,6 +203,11 @@ package protocol Store: Sendable {
 
     /// Begins a body. `length` where it is known: refused at once with `.full` or `.tooLarge` where it can't fit.
     func makeBody(for purpose: ContentPurpose, length: Int64?) async throws(StoreError) -> any BodyWriter
+    /// The same for what will be kept with the target, in the store that has it.
+    func makeBody(for purpose: ContentPurpose, at target: Target, length: Int64?) async throws(StoreError)
+        -> any BodyWriter
+    /// Whether the bytes lie in this store, so that a commit may refer to them. Inline ones need no place.
+    func holds(_ content: Content) -> Bool
     /// Reads a stored body, or a part of it, piece by piece.
     func read(_ content: Content, range: Range<Int64>?) async throws(StoreError) -> any BodySource
     /// Where a file with the bytes lies on this host, never to be changed; nil where the store has no files.
@@ -210,10 +223,33 @@ package protocol Store: Sendable {
     func close() async
 }
 
+// A store that is alone has every target and every body.
+extension Store {
+    package func partitionKey(of target: Target) -> [UInt8] { partitionKey }
+    package func place(of target: Target) -> StorePlace { .alone }
+    package func holds(_ content: Content) -> Bool { true }
+
+    package func makeBody(
+        for purpose: ContentPurpose, at target: Target, length: Int64?
+    ) async throws(StoreError) -> any BodyWriter {
+        try await makeBody(for: purpose, length: length)
+    }
+}
+
 extension Store {
     /// Stores bytes that are in memory.
     package func makeContent(_ bytes: [UInt8], for purpose: ContentPurpose) async throws(StoreError) -> Content {
-        let writer = try await makeBody(for: purpose, length: Int64(bytes.count))
+        try await fill(try await makeBody(for: purpose, length: Int64(bytes.count)), with: bytes)
+    }
+
+    /// The same for what will be kept with the target.
+    package func makeContent(
+        _ bytes: [UInt8], for purpose: ContentPurpose, at target: Target
+    ) async throws(StoreError) -> Content {
+        try await fill(try await makeBody(for: purpose, at: target, length: Int64(bytes.count)), with: bytes)
+    }
+
+    private func fill(_ writer: any BodyWriter, with bytes: [UInt8]) async throws(StoreError) -> Content {
         do {
             try await writer.append(bytes)
             return try await writer.finish()

@@ -16,6 +16,9 @@ package enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     case methodNotAllowed = "method-not-allowed"
     case cacheDisabled = "cache-disabled"
     case storeDetached = "store-detached"
+    case storeExists = "store-exists"
+    case storeUnusable = "store-unusable"
+    case locationNotAllowed = "location-not-allowed"
     case keyReused = "key-reused"
     case offlineUpdateRejected = "offline-update-rejected"
     case methodNotQueueable = "method-not-queueable"
@@ -70,6 +73,9 @@ package enum ProblemCode: String, Sendable, Hashable, CaseIterable {
         case .methodNotAllowed: (405, "The method is not allowed here")
         case .cacheDisabled: (503, "The cache is switched off")
         case .storeDetached: (503, "The store of this target is detached")
+        case .storeExists: (409, "A store of this name is attached")
+        case .storeUnusable: (409, "The store can't be opened")
+        case .locationNotAllowed: (403, "Stores may not lie there")
         case .keyReused: (422, "The Idempotency-Key belongs to another request")
         case .offlineUpdateRejected: (503, "The origin is unreachable and the write may not be queued")
         case .methodNotQueueable: (503, "The origin is unreachable and this method can't be queued")

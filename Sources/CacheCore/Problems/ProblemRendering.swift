@@ -1,3 +1,5 @@
+import HTTPModel
+
 extension Problem {
     /// The body as application/problem+json (RFC 9457). `instance`: the URI path of what was asked for, without secrets.
     package func body(instance: String?) -> [UInt8] {
@@ -30,6 +32,10 @@ extension Problem {
             Problem(.tooLarge, "The store can never hold a body of this size. Raise maxStoreSize or send less.")
         case .failed, .closed:
             Problem(.storeFailed, "Nothing was kept. The log says why; try again when the disk is in order.")
+        case .detached:
+            Problem(
+                .storeDetached, "The store of this target was just attached, detached or stopped. Send it again.",
+                fields: ["Retry-After": "0"])
         case .corrupt:
             Problem(
                 .storeFailed,

@@ -173,6 +173,17 @@ package struct LaneBook: Sendable {
         }
     }
 
+    /// Takes an operation out as if it had never been here.
+    mutating func forget(_ operation: Operation) {
+        unlink(operation)
+        claims[operation.id] = nil
+    }
+
+    /// Takes an alias out.
+    mutating func forget(_ alias: TargetAlias) {
+        if let id = TemporaryTarget.id(of: alias.temporary) { aliases[Name(id, of: alias.partition)] = nil }
+    }
+
     private func insert(_ id: OperationID, sequence: Int64, into lane: inout [OperationID]) {
         var place = lane.count
         while place > 0, let before = operations[lane[place - 1]], before.sequence > sequence { place -= 1 }

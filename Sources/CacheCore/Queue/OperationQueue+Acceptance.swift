@@ -18,6 +18,8 @@ extension OperationQueue {
             let accepted = try await holding(lane, whole: whole) { () async throws -> Operation? in
                 // A temporary target may have become real while the lock was waited for.
                 guard resolve(draft.key.target, of: draft.key.partition) == .itself else { return nil }
+                // Stores come and go under the lock of the whole queue only.
+                if let place = draft.place, place != store.place(of: lane.target) { throw Problem.from(.detached) }
                 return try await accept(draft, temporary: temporary, in: lane)
             }
             if let accepted { return accepted }

@@ -20,11 +20,13 @@ package struct WriteDraft: Sendable {
     package var initialState: OperationState
     /// What the target was before, where the caller knows better than the store (a repeat after `outcome-unknown`).
     package var base: Base?
+    /// The store whose secret made the partition; nil: any. Refused with `store-detached` where another has the target by now.
+    package var place: StorePlace?
 
     package init(
         key: EntryKey, route: Route, method: HTTPMethod, kind: OperationKind, fields: HTTPFields, body: Content?,
         precondition: Precondition, policy: Policy, idempotencyKey: String?, fingerprint: Digest,
-        initialState: OperationState = .pending, base: Base? = nil
+        initialState: OperationState = .pending, base: Base? = nil, place: StorePlace? = nil
     ) {
         self.key = key
         self.route = route
@@ -38,6 +40,7 @@ package struct WriteDraft: Sendable {
         self.fingerprint = fingerprint
         self.initialState = initialState
         self.base = base
+        self.place = place
     }
 }
 

@@ -14,6 +14,10 @@ package struct Configuration: Sendable {
     /// Serve other addresses than loopback without access tokens.
     package var isInsecure: Bool
     package var maxStoreSize: Int64
+    /// Attached at the start beside the default one.
+    package var stores: [StoreRequest]
+    /// Where stores may lie; nil: in the data folder.
+    package var storeRoots: [String]?
     package var memoryLimit: Int64
     package var connectTimeout: Double?
     package var firstByteTimeout: Double?
@@ -39,6 +43,8 @@ package struct Configuration: Sendable {
         caFile = try source.string("caFile")
         isInsecure = try source.bool("insecure") ?? false
         maxStoreSize = try source.size("maxStoreSize") ?? (1 << 30)
+        stores = try Self.stores(source)
+        storeRoots = try source.strings("storeRoots")
         memoryLimit = try source.size("memoryLimit") ?? (256 << 20)
         let timeouts = try Self.object(source, "timeouts", keys: ["connect", "firstByte", "idle", "total", "stale"])
         connectTimeout = try Self.seconds(source, "timeouts", timeouts, "connect")
@@ -74,6 +80,19 @@ package struct Configuration: Sendable {
             if let host = address.host { settings.listenHosts.append(host.asciiLowercased) }
         }
         if manageListen != nil { settings.manageListener = ListenerID(rawValue: listen.count) }
+    }
+
+    private static func stores(_ source: ConfigurationSource) throws(ConfigurationError) -> [StoreRequest] {
+        guard let json = source["stores"] else { return [] }
+        guard json.isArray else { throw source.error("stores", "must be a list of stores") }
+        let stores: [StoreRequest]
+        do { stores = try StoreRequest.list(json: json) } catch {
+            throw source.error("stores", (error as? Problem)?.detail ?? "\(error)")
+        }
+        guard Set(stores.map(\.name)).count == stores.count else {
+            throw source.error("stores", "each store needs a name of its own")
+        }
+        return stores
     }
 
     private static func object(

@@ -7,7 +7,7 @@ package enum ConfigurationKeys {
         "replayConcurrency", "laneWait", "settle", "coalesce", "idempotentOrigin", "maxAttempts", "receiptRetention",
         "probe", "collections", "credentials", "credentialFields", "secretFields", "secretParameters", "partitionBy",
         "urlFields", "targetedFields", "accessTokens", "allowedHosts", "allowedOrigins", "manageListen",
-        "reservedParameters", "oracleSync", "logLevel",
+        "reservedParameters", "oracleSync", "logLevel", "stores", "storeRoots",
     ]
 
     /// Keys whose value in the environment is text, whatever it looks like.

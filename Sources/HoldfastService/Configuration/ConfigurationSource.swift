@@ -98,18 +98,7 @@ struct ConfigurationSource {
     func size(_ key: String) throws(ConfigurationError) -> Int64? {
         guard let json = self[key] else { return nil }
         if let value = json.int, value >= 0 { return Int64(value) }
-        let units: [(String, Int64)] = [
-            ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40), ("KB", 1000), ("MB", 1_000_000),
-            ("GB", 1_000_000_000), ("TB", 1_000_000_000_000), ("B", 1), ("", 1),
-        ]
-        if let text = json.string {
-            for (unit, factor) in units where text.hasSuffix(unit) {
-                let digits = text.dropLast(unit.count).trimmingFieldSpace
-                if let value = Double(digits), value >= 0, value * Double(factor) < 9e18 {
-                    return Int64(value * Double(factor))
-                }
-            }
-        }
+        if let size = self[key]?.string.flatMap({ ByteCount.parse($0) }) { return size }
         throw error(key, "must be a size in bytes, or a text such as 512MiB")
     }
 }

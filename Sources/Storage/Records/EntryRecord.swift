@@ -42,6 +42,16 @@ extension Entry {
     /// Every body that the entry refers to.
     var contents: [Content] { copies.map(\.content) }
 
+    /// Takes over what another partition's entry has and this one lacks.
+    mutating func adopt(_ other: Entry) {
+        if copies.isEmpty {
+            copies = other.copies
+            lastSync = other.lastSync
+        }
+        if policy.isEmpty { policy = other.policy }
+        pin = pin ?? other.pin
+    }
+
     /// Whether its copies may go to make room, as far as the entry itself tells.
     var isEvictable: Bool { pin == nil && policy.evictionPolicy != .manualEviction && !copies.isEmpty }
 }

@@ -19,24 +19,24 @@ package final class CredentialSources: Sendable {
     private let settings: SettingsBox
     private let clock: any Clock
     private let log: any Log
-    private let partitionOf: @Sendable (HTTPFields) -> PartitionID
+    private let partitionsOf: @Sendable (HTTPFields) -> [PartitionID]
     private let read: @Sendable (CredentialSource.Origin) async -> String?
 
     /// How long a value is used without asking again, in seconds.
     private static let lifetime = 1.0
 
     /// - Parameters:
-    ///   - partitionOf: the partition of a request that carries these fields.
+    ///   - partitionsOf: the partitions of requests that carry these fields, one a store.
     ///   - read: gives the present value of a source, nil where it can't be had.
     package init(
         settings: SettingsBox, clock: any Clock, log: any Log,
-        partitionOf: @escaping @Sendable (HTTPFields) -> PartitionID,
+        partitionsOf: @escaping @Sendable (HTTPFields) -> [PartitionID],
         read: @escaping @Sendable (CredentialSource.Origin) async -> String? = SecretReader.read
     ) {
         self.settings = settings
         self.clock = clock
         self.log = log
-        self.partitionOf = partitionOf
+        self.partitionsOf = partitionsOf
         self.read = read
     }
 
@@ -79,11 +79,11 @@ package final class CredentialSources: Sendable {
             }
             fields[source.header] = value
         }
-        let partition = fields.isEmpty ? PartitionID.none : partitionOf(fields)
+        let partitions = fields.isEmpty ? [] : partitionsOf(fields)
         return cached.withLock { state in
             state.fields = fields
             state.readAt = now
-            if partition != .none { state.partitions.insert(partition) }
+            state.partitions.formUnion(partitions.filter { $0 != .none })
             return fields
         }
     }

@@ -7,8 +7,13 @@ package struct AnswerKeeper: Sendable {
     package static let recordLimit = 64 << 10
 
     private let store: any Store
+    private let target: Target
 
-    package init(_ store: any Store) { self.store = store }
+    /// `target`: what the answers are about.
+    package init(_ store: any Store, at target: Target) {
+        self.store = store
+        self.target = target
+    }
 
     /// Why a body could not be kept.
     package enum Failure: Error, Sendable {
@@ -30,7 +35,7 @@ package struct AnswerKeeper: Sendable {
         let length = response.fields["Content-Length"].flatMap { Int64($0) }
         let writer: any BodyWriter
         do throws(StoreError) {
-            writer = try await store.makeBody(for: purpose, length: length)
+            writer = try await store.makeBody(for: purpose, at: target, length: length)
         } catch {
             response.body.cancel()
             throw .store(error)
@@ -57,7 +62,7 @@ package struct AnswerKeeper: Sendable {
         var bytes: [UInt8] = []
         while bytes.count < Self.recordLimit, let piece = try? await response.body.next() { bytes += piece }
         response.body.cancel()
-        let content = try? await store.makeContent(Array(bytes.prefix(Self.recordLimit)), for: .operation)
+        let content = try? await store.makeContent(Array(bytes.prefix(Self.recordLimit)), for: .operation, at: target)
         return KeptAnswer(
             status: response.status, fields: Self.keptFields(response.fields),
             content: bytes.isEmpty ? nil : content)

@@ -7,7 +7,7 @@ extension Attempt {
         let received = context.clock.now
         let content: Content
         do throws(AnswerKeeper.Failure) {
-            content = try await AnswerKeeper(context.store).whole(response, for: .operation)
+            content = try await AnswerKeeper(context.store, at: operation.target).whole(response, for: .operation)
         } catch .cut {
             return unknown(answer: nil)
         } catch {

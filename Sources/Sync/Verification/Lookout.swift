@@ -38,7 +38,7 @@ package struct Lookout: Sendable {
                 return .unreadable(status: response.status)
             }
             do throws(AnswerKeeper.Failure) {
-                let content = try await AnswerKeeper(context.store).whole(response, for: .operation)
+                let content = try await AnswerKeeper(context.store, at: target).whole(response, for: .operation)
                 return .seen(
                     Sighting(
                         status: response.status, fields: response.fields, content: content, requestTime: start,

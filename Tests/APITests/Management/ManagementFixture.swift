@@ -6,6 +6,7 @@ import TestSupport
 /// The management over the write fixture's store, queue and origin.
 struct ManagementFixture {
     let writes = WriteFixture()
+    let stores = RecordingStores()
     let service: ManagementService
 
     init() {
@@ -15,9 +16,9 @@ struct ManagementFixture {
             network: writes.network, credentials: CredentialKeeper(), settings: writes.settings, clock: writes.clock,
             events: Silence(), log: Silence(), digest: { _ in Digest(bytes: [UInt8](repeating: 7, count: 32)) },
             hash: { PlainHash($0) },
-            partitionHash: { _ in PartitionID(high: 1, low: 2) })
+            partitionHash: { _, _ in PartitionID(high: 1, low: 2) })
         service = ManagementService(
-            context: context, counters: Counters(), invalidateView: {}, isReady: { true })
+            context: context, counters: Counters(), stores: stores, invalidateView: {}, isReady: { true })
     }
 
     /// One request; a problem that is thrown is the reply.

@@ -140,7 +140,7 @@ struct ReadFixture {
             digest: { bytes in
                 Digest(bytes: (0..<32).map { UInt8(truncatingIfNeeded: sum(bytes) >> (UInt64($0 % 8) * 8)) })
             }, hash: { PlainHash($0) },
-            partitionHash: { PartitionID(high: 1, low: sum($0)) })
+            partitionHash: { PartitionID(high: 1, low: sum($1)) })
         let flights = Flights()
         service = Service(
             context: context, view: view, writes: WriteService(context: context, flights: flights),

@@ -25,7 +25,7 @@ struct WriteFixture {
         let context = ServiceContext(
             store: store, uploads: uploads, origin: origin, queue: queue, delivery: NoDelivery(), network: network,
             credentials: CredentialKeeper(), settings: settings, clock: clock, events: Silence(), log: Silence(),
-            digest: digest, hash: { PlainHash($0) }, partitionHash: { _ in .none })
+            digest: digest, hash: { PlainHash($0) }, partitionHash: { _, _ in .none })
         service = WriteService(context: context, flights: Flights())
     }
 

@@ -1,0 +1,34 @@
+import HTTPModel
+
+/// Operations that come and go with their store.
+extension LaneBook {
+    /// Takes over what another store brought. What it was sending has an unknown outcome, as at a start.
+    mutating func takeIn(_ image: QueueImage) {
+        let new = LaneBook(image)
+        lastSequence = max(lastSequence, new.lastSequence)
+        for alias in image.aliases { apply(.putAlias(alias)) }
+        for conflict in image.conflicts { apply(.putConflict(conflict)) }
+        for operation in new.operations.values.sorted(by: { $0.sequence < $1.sequence })
+        where operations[operation.id] == nil { apply(.putOperation(operation)) }
+    }
+
+    private mutating func apply(_ change: StoreChange) { _ = apply([change]) }
+
+    /// Lets go of what a store takes with it; nothing of it becomes final. The operations.
+    mutating func letGo(_ image: QueueImage) -> [Operation] {
+        let going = image.operations.compactMap { operations[$0.id] }
+        for operation in going { forget(operation) }
+        for conflict in image.conflicts { apply(.putConflict(conflict.closed(at: 0))) }
+        for alias in image.aliases { forget(alias) }
+        return going
+    }
+
+    /// Whether operations that stay name some that go, or the other way round: their order would be lost.
+    func isTied(_ going: Set<OperationID>) -> Bool {
+        operations.values.contains { operation in
+            operation.dependsOn.contains { id in
+                operations[id] != nil && going.contains(id) != going.contains(operation.id)
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import HTTPModel
+
+// The JSON form of design 11: in POST /cache/stores, the key `stores` of the configuration, and the list of attached stores on
+// disk.
+
+extension StoreRequest {
+    private static let names = [
+        "name", "paths", "type", "location", "fileName", "maxStoreSize", "overwriteIncompatible", "started",
+    ]
+
+    /// Reads one; throws `Problem` that names the member.
+    package init(json: JSONValue) throws {
+        guard let members = json.members else { throw Self.refusal("a store is an object") }
+        for member in members where !Self.names.contains(member.name) {
+            throw Self.refusal("\(member.name) is none of \(Self.names.joined(separator: ", "))")
+        }
+        guard let name = json["name"]?.string, Self.isName(name), name != StoreName.standard else {
+            throw Self.refusal("name has 1 to 64 letters, digits, -, _ or ., not - or . first, and is not default")
+        }
+        let paths = json["paths"]?.array?.compactMap(\.string) ?? []
+        guard !paths.isEmpty, paths.count == json["paths"]?.array?.count, paths.allSatisfy({ $0.utf8.first == 0x2F })
+        else { throw Self.refusal("paths is a list of patterns such as /users/7/**") }
+        self.init(name: name, paths: paths.map { PathPattern($0) })
+        if let value = json["type"] {
+            guard let type = value.string.flatMap({ StoreType(rawValue: $0.asciiLowercased) }) else {
+                throw Self.refusal("type is sqlite or memory")
+            }
+            self.type = type
+        }
+        if let value = json["location"] { location = try Self.location(value) }
+        if let value = json["fileName"] {
+            guard let text = value.string, Self.isName(text) else {
+                throw Self.refusal("fileName is a name as name is one, without a folder")
+            }
+            fileName = text
+        }
+        if let value = json["maxStoreSize"] {
+            guard let size = value.int ?? value.string.flatMap({ ByteCount.parse($0) }).map({ Int($0) }), size > 0
+            else { throw Self.refusal("maxStoreSize is a size in bytes, or a text such as 512MiB") }
+            maxStoreSize = Int64(size)
+        }
+        overwriteIncompatible = try Self.flag("overwriteIncompatible", json) ?? false
+        isStarted = try Self.flag("started", json) ?? true
+    }
+
+    /// Reads one or an array of them; those of an array that name no location lie where the first one does.
+    package static func list(json: JSONValue) throws -> [StoreRequest] {
+        guard let items = json.array else { return [try StoreRequest(json: json)] }
+        var requests = try items.map { try StoreRequest(json: $0) }
+        for index in requests.indices where requests[index].location == nil {
+            requests[index].location = requests[0].location
+        }
+        return requests
+    }
+
+    package func json() -> JSONValue {
+        .object(omittingNil: [
+            "name": .string(name), "paths": .strings(paths.map(\.text)), "type": .string(type.rawValue),
+            "location": location.map { .object(["primary": .string($0)]) }, "fileName": .string(file),
+            "maxStoreSize": maxStoreSize.map { JSONValue($0) },
+            "overwriteIncompatible": .bool(overwriteIncompatible), "started": .bool(isStarted),
+        ])
+    }
+
+    private static func location(_ json: JSONValue) throws -> String {
+        guard let members = json.members, members.count == 1, let folder = json["primary"]?.string, !folder.isEmpty,
+            !folder.utf8.contains(0)
+        else { throw refusal("location is {\"primary\":FOLDER}") }
+        return folder
+    }
+
+    private static func flag(_ name: String, _ json: JSONValue) throws -> Bool? {
+        guard let value = json[name] else { return nil }
+        guard let flag = value.bool else { throw refusal("\(name) is true or false") }
+        return flag
+    }
+
+    private static func isName(_ text: String) -> Bool {
+        let bytes = text.utf8
+        guard (1...64).contains(bytes.count), bytes.first != UInt8(ascii: "."), bytes.first != UInt8(ascii: "-") else {
+            return false
+        }
+        return bytes.allSatisfy { byte in
+            let letter = byte | 0x20
+            return byte.isDigit || letter >= 0x61 && letter <= 0x7A || "-_.".utf8.contains(byte)
+        }
+    }
+
+    private static func refusal(_ what: String) -> Problem { Problem(.badJSON, "This store can't be taken: \(what).") }
+}

@@ -1,0 +1,211 @@
+import CacheCore
+import HTTPModel
+import Storage
+import Synchronization
+
+/// Attaches and detaches stores: opens their files, and shows them to the router and the queue in one step. Callable from any
+/// task; one change after the other.
+final class StoreManager: StoreKeeping {
+    private let router: StoreRouter
+    private let queue: OperationQueue
+    private let locations: StoreLocations
+    private let register: StoreRegister
+    private let options: StoreOptions
+    private let clock: any Clock
+    private let log: any Log
+    private let view: any HitView
+    private let standard: StoreRequest
+    private let turns = KeyedLock<String>()
+    /// All that requests may ask about, in the order of their attaching.
+    private let records = Mutex<[StoreRegister.Record]>([])
+
+    /// `options` are the default store's, which the others have where they name none of their own.
+    init(
+        router: StoreRouter, queue: OperationQueue, locations: StoreLocations, data: String, options: StoreOptions,
+        clock: any Clock, log: any Log, view: any HitView
+    ) {
+        self.router = router
+        self.queue = queue
+        self.locations = locations
+        self.options = options
+        self.clock = clock
+        self.log = log
+        self.view = view
+        register = StoreRegister(data: data)
+        var standard = StoreRequest(name: StoreName.standard, paths: [PathPattern("/**")])
+        standard.location = data
+        standard.fileName = "holdfast.sqlite"
+        standard.maxStoreSize = options.maxStoreSize
+        self.standard = standard
+    }
+
+    /// Attaches what was attached before and what the configuration names, before the first request. One that can't be opened
+    /// is logged; its targets are not served then, as those of one that was detached.
+    func open(_ configured: [StoreRequest]) async throws(ConfigurationError) {
+        var known = try register.read()
+        for request in configured {
+            known.removeAll { $0.request.name == request.name }
+            known.append(.init(request: request))
+        }
+        for record in known {
+            if !record.isDetached, await reopen(record.request) { continue }
+            var record = record
+            record.isDetached = true
+            _ = try? await router.put(
+                record.request.name, patterns: record.request.paths, store: nil, isStarted: true,
+                waiting: record.waiting)
+            records.withLock { [record] in $0.append(record) }
+        }
+    }
+
+    private func reopen(_ request: StoreRequest) async -> Bool {
+        do {
+            try await attach(request)
+            return true
+        } catch {
+            let reason = (error as? Problem)?.detail ?? "\(error)"
+            log.write(.error, "a store could not be attached", [("name", request.name), ("reason", reason)])
+            return false
+        }
+    }
+
+    // MARK: StoreKeeping
+
+    func stores() async throws -> [StoreDescription] {
+        var all = [try await describe(standard)]
+        for record in records.withLock({ $0 }) where !record.isDetached {
+            all.append(try await describe(record.request))
+        }
+        return all
+    }
+
+    func attach(_ requests: [StoreRequest]) async throws -> [StoreDescription] {
+        try await inTurn {
+            var attached: [StoreDescription] = []
+            for request in requests {
+                guard router.status(of: request.name) == nil else {
+                    throw Problem(.storeExists, "\(request.name) is attached. Detach it first, or choose another name.")
+                }
+                try await attach(request)
+                try save()
+                attached.append(try await describe(request))
+            }
+            return attached
+        }
+    }
+
+    func setStarted(_ isStarted: Bool, of name: String) async throws -> StoreDescription {
+        try await inTurn {
+            let request = try known(name)
+            guard (router.status(of: name) == .started) != isStarted else { return try await describe(request) }
+            if isStarted {
+                try await queue.takingIn { try await router.start(name) }
+            } else if router.status(of: name) == .started {
+                try await queue.lettingGo(leavingOperations: true, of: { try await router.image(of: name) }) {
+                    router.stop(name, detaching: false, $0)
+                }
+            }
+            records.withLock { records in
+                if let index = records.firstIndex(where: { $0.request.name == name }) {
+                    records[index].request.isStarted = isStarted
+                }
+            }
+            try save()
+            return try await describe(request)
+        }
+    }
+
+    func detach(_ name: String, leavingOperations: Bool) async throws {
+        try await inTurn {
+            _ = try known(name)
+            guard let store = router.store(named: name) else { return }
+            var image = QueueImage.empty
+            try await queue.lettingGo(leavingOperations: leavingOperations, of: { try await router.image(of: name) }) {
+                image = $0
+                router.stop(name, detaching: true, $0)
+            }
+            records.withLock { [image] records in
+                guard let index = records.firstIndex(where: { $0.request.name == name }) else { return }
+                records[index].isDetached = true
+                records[index].waiting = Set(image.operations.map(\.lane.target))
+            }
+            await store.close()
+            log.write(.info, "store detached", [("name", name), ("operations", String(image.operations.count))])
+            try save()
+        }
+    }
+
+    // MARK: Parts
+
+    private func inTurn<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
+        await turns.lock("")
+        defer { turns.unlock("") }
+        return try await body()
+    }
+
+    private func known(_ name: String) throws -> StoreRequest {
+        guard name != StoreName.standard else {
+            throw Problem(.badRequest, "The store default has what no other one has. It stays attached and started.")
+        }
+        let record = records.withLock { $0.first { $0.request.name == name && !$0.isDetached } }
+        guard let record else { throw Problem(.notFound, "No store of this name is attached.") }
+        return record.request
+    }
+
+    private func attach(_ request: StoreRequest) async throws {
+        let store = try await makeStore(request)
+        do {
+            try await queue.takingIn {
+                try await router.put(
+                    request.name, patterns: request.paths, store: store, isStarted: request.isStarted)
+            }
+        } catch {
+            await store.close()
+            throw error
+        }
+        records.withLock { records in
+            records.removeAll { $0.request.name == request.name }
+            records.append(.init(request: request))
+        }
+        log.write(.info, "store attached", [("name", request.name), ("type", request.type.rawValue)])
+    }
+
+    private func makeStore(_ request: StoreRequest) async throws -> any Store {
+        var options = options
+        options.maxStoreSize = request.maxStoreSize ?? options.maxStoreSize
+        options.overwritesIncompatible = request.overwriteIncompatible
+        do {
+            let store = try await SQLiteStore.opening(
+                folder: try locations.resolve(request.location), name: request.file, options: options, clock: clock,
+                log: log, view: view)
+            return switch request.type {
+            case .sqlite: store
+            case .memory: VolatileStore(journal: store, limit: options.maxStoreSize, view: view)
+            }
+        } catch let error as StoreOpenError {
+            let advice =
+                switch error {
+                case .inUse: "It is in use, here or by another process."
+                case .newerVersion, .foreign: "\(error). overwriteIncompatible deletes it and makes a new one."
+                case .failed: "\(error)."
+                }
+            throw Problem(.storeUnusable, advice)
+        }
+    }
+
+    /// Attached stores, and detached ones for as long as operations wait in them.
+    private func save() throws {
+        try register.write(records.withLock { $0.filter { !$0.isDetached || !$0.waiting.isEmpty } })
+    }
+
+    private func describe(_ request: StoreRequest) async throws -> StoreDescription {
+        guard let store = router.store(named: request.name), let status = router.status(of: request.name) else {
+            throw Problem(.notFound, "No store of this name is attached.")
+        }
+        var request = request
+        request.location = request.location ?? locations.usual
+        return StoreDescription(
+            request: request, status: status, usage: await store.usage(),
+            operations: try await store.loadQueue().operations.count)
+    }
+}

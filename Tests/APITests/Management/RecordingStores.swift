@@ -1,0 +1,35 @@
+import CacheCore
+import Synchronization
+
+/// Keeps what it was asked for; attached stores are there at once.
+final class RecordingStores: StoreKeeping {
+    let asked = Mutex<[StoreRequest]>([])
+    let detached = Mutex<[(name: String, leaving: Bool)]>([])
+
+    private func describe(_ request: StoreRequest) -> StoreDescription {
+        StoreDescription(
+            request: request, status: request.isStarted ? .started : .stopped,
+            usage: StoreUsage(copies: 1, operations: 2, limit: 3, entries: 4, viewBytes: 5), operations: 0)
+    }
+
+    func stores() async throws -> [StoreDescription] { asked.withLock { $0 }.map { describe($0) } }
+
+    func attach(_ requests: [StoreRequest]) async throws -> [StoreDescription] {
+        asked.withLock { $0 += requests }
+        return requests.map { describe($0) }
+    }
+
+    func setStarted(_ isStarted: Bool, of name: String) async throws -> StoreDescription {
+        let request = asked.withLock { asked -> StoreRequest? in
+            guard let index = asked.firstIndex(where: { $0.name == name }) else { return nil }
+            asked[index].isStarted = isStarted
+            return asked[index]
+        }
+        guard let request else { throw Problem(.notFound, "No store of this name is attached.") }
+        return describe(request)
+    }
+
+    func detach(_ name: String, leavingOperations: Bool) async throws {
+        detached.withLock { $0.append((name, leavingOperations)) }
+    }
+}

@@ -1,0 +1,73 @@
+import CacheCore
+import Glibc
+import HTTPModel
+import Storage
+import TestSupport
+import Testing
+
+@Suite struct `Named stores` {
+    private let folder = TemporaryFolder()
+
+    private func open(_ name: String, overwrites: Bool = false) throws -> SQLiteStore {
+        try SQLiteStore.open(
+            folder: folder.path, name: name, options: StoreOptions(overwritesIncompatible: overwrites),
+            clock: ManualClock(), log: SilentLog())
+    }
+
+    private func write(_ text: String, to name: String) {
+        guard let file = fopen(folder.path + "/" + name, "w") else { return }
+        fputs(text, file)
+        fclose(file)
+    }
+
+    @Test func `Several stores lie in one folder, each with a partition key of its own`() async throws {
+        let stores = [try open("one.sqlite"), try open("two.sqlite"), try folder.open()]
+        #expect(Set(stores.map(\.partitionKey)).count == 3)
+        for (number, store) in stores.enumerated() {
+            let content = try await store.makeContent([UInt8](repeating: UInt8(number), count: 40_000), for: .copy)
+            let key = EntryKey(partition: .none, target: Target(unchecked: "/a"))
+            try await store.commit([.putCopy(key, sampleCopy(content))], durable: true)
+        }
+        for store in stores { await store.close() }
+        let again = try open("two.sqlite")
+        #expect(again.partitionKey == stores[1].partitionKey)
+        let entry = try await again.entry(EntryKey(partition: .none, target: Target(unchecked: "/a")))
+        let content = try #require(entry?.copies.first?.content)
+        #expect(try await again.bytes(of: content, limit: 1 << 20).first == 1)
+        await again.close()
+    }
+
+    @Test func `A file that is no store is refused and left alone, or overwritten on demand`() async throws {
+        write("my notes", to: "notes.sqlite")
+        #expect(throws: StoreOpenError.foreign) { try open("notes.sqlite") }
+        #expect(FileSize.of(folder.path + "/notes.sqlite") == 8)
+        let store = try open("notes.sqlite", overwrites: true)
+        #expect(try await store.loadQueue().operations.isEmpty)
+        await store.close()
+    }
+
+    @Test func `A damaged store of ours is salvaged, not taken for another's`() async throws {
+        let store = try open("one.sqlite")
+        await store.close()
+        write("damaged", to: "one.sqlite")
+        let again = try open("one.sqlite", overwrites: true)
+        #expect(again.partitionKey == store.partitionKey)
+        await again.close()
+    }
+
+    @Test func `A store is opened once at a time under each of its names`() async throws {
+        let store = try open("one.sqlite")
+        #expect(throws: StoreOpenError.inUse) { try open("one.sqlite") }
+        let standard = try open("holdfast.sqlite")
+        #expect(throws: StoreOpenError.inUse) { try folder.open() }
+        await store.close()
+        await standard.close()
+    }
+}
+
+private enum FileSize {
+    static func of(_ path: String) -> Int {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : -1
+    }
+}
