@@ -67,6 +67,10 @@ extension SQLiteStore {
             guard let content = shared.bodies.held(entry.copies[index].content) else { return nil }
             entry.copies[index].content = content
         }
+        for index in entry.parts.indices {
+            guard let parts = entry.parts[index].withContents(shared.bodies.held) else { return nil }
+            entry.parts[index] = parts
+        }
         return entry
     }
 

@@ -3,7 +3,7 @@ enum Schema {
     /// What `user_version` says after the last migration.
     static var version: Int { migrations.count }
 
-    /// Number n leads from version n to n + 1.
+    /// Number n leads from version n to n + 1. The third one came with the parts of copies at the end of an entry's record.
     ///
     /// `operations` holds the unfinished ones and has no index but its sequence: new keys on scattered pages would halve the rate of
     /// accepted writes. What looks unfinished ones up by id or key is in memory.
@@ -35,6 +35,8 @@ enum Schema {
         CREATE TABLE bodies(digest BLOB PRIMARY KEY, refs INTEGER, held INTEGER, length INTEGER) WITHOUT ROWID;
         UPDATE entries SET size = length(record);
         """,
+        // No table changes: the number keeps programs away that would take an entry with parts for damage.
+        "UPDATE totals SET commits = commits",
     ]
 
     /// Brings a database to the current version, or throws `StoreOpenError.newerVersion`.

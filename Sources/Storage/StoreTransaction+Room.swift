@@ -65,6 +65,7 @@ extension StoreTransaction {
         }
         var entry = stored.entry
         entry.copies = []
+        entry.parts = []
         entry.lastSync = nil
         try setEntry(entry, for: key, in: stored)
     }

@@ -54,17 +54,18 @@ struct StoreTransaction {
 
     private mutating func apply(_ change: StoreChange) throws {
         switch change {
-        case .putCopy(let key, let copy):
-            try changeEntry(key) { entry in
-                entry.copies.removeAll { $0.selecting == copy.selecting }
-                entry.copies.insert(copy, at: 0)
-                entry.lastSync = copy.responseTime
-            }
+        case .putCopy(let key, let copy): try changeEntry(key) { $0.keep(copy) }
         case .putListed(let key, let copy): try changeCopies(of: key, orNew: true) { $0.take(listed: copy) }
         case .dropMembers(let partition, let path, let kept, let gone):
             for key in try members(of: partition, path: path) where !kept.contains(key.target) {
                 try changeCopies(of: key) { $0.drop(gone: gone) }
             }
+        case .putParts(let key, let parts): try changeEntry(key) { $0.keep(parts) }
+        case .removeParts(let key, let selecting):
+            guard let stored = try storedEntry(key) else { return }
+            var entry = stored.entry
+            entry.parts.removeAll { $0.head.selecting == selecting }
+            try setEntry(entry, for: key, in: stored)
         case .expire(let key): try expire(key)
         case .expirePath(let partition, let path):
             for key in try keys(of: partition, path: path) { try expire(key) }
@@ -215,7 +216,7 @@ struct StoreTransaction {
         touch([key])
         guard let stored = try storedEntry(key) else { return }
         var entry = stored.entry
-        for index in entry.copies.indices { entry.copies[index].isExpired = true }
+        entry.expire()
         if entry != stored.entry { try setEntry(entry, for: key, in: stored) }
     }
 

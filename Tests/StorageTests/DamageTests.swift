@@ -56,6 +56,24 @@ import Testing
         #expect(!folder.has("holdfast.sqlite.damaged.1"))
     }
 
+    @Test func `A database from before there were parts opens with all that it holds`() async throws {
+        let key = EntryKey(partition: .none, target: Target(unchecked: "/a"))
+        let store = try folder.open()
+        let copy = sampleCopy(try await store.makeContent([1, 2, 3], for: .copy))
+        try await store.commit([.putCopy(key, copy)], durable: true)
+        // Entries without parts are written as they were then.
+        try await store.write(.other { try $0.connection.execute("PRAGMA user_version = 2") }, durable: true)
+        await store.close()
+        let again = try folder.open()
+        #expect(try await again.entry(key)?.copies == [copy])
+        try await again.write(
+            .other { transaction in
+                let version = try transaction.connection.integer("PRAGMA user_version")
+                #expect(version == 3)
+            }, durable: true)
+        await again.close()
+    }
+
     @Test func `Operations beside damaged pages survive, and so does the partition key`() async throws {
         let partitionKey = try await fill(operations: true)
         folder.damage("holdfast.sqlite", pages: 120..<124)

@@ -68,6 +68,33 @@ import Testing
         await store.close()
     }
 
+    /// The name of the body file of the parts. What holds the body here ends with this function.
+    private func keepParts(in store: SQLiteStore) async throws -> String {
+        let piece = try await store.makeContent([UInt8](repeating: 1, count: 50_000), for: .copy)
+        let parts = PartialCopy(
+            validator: "\"1\"", head: sampleCopy(.empty), length: 90_000,
+            pieces: [.init(range: 0..<50_000, content: piece)])
+        try await store.commit([.putParts(key("/a"), parts)], durable: true)
+        return "bodies/\(piece.digest.hex.prefix(2))/\(piece.digest.hex)"
+    }
+
+    @Test(arguments: [true, false])
+    func `The bodies of parts go with their entry, removed or evicted`(isEvicted: Bool) async throws {
+        let store = try folder.open(StoreOptions(maxStoreSize: 200_000))
+        let name = try await keepParts(in: store)
+        #expect(folder.has(name))
+        #expect(await store.usage().copies > 50_000)
+        if isEvicted {
+            let other = try await store.makeContent([UInt8](repeating: 2, count: 170_000), for: .copy)
+            try await store.commit([.putCopy(key("/b"), sampleCopy(other))], durable: true)
+        } else {
+            try await store.commit([.removeEntry(key("/a"))], durable: true)
+        }
+        while folder.has(name) { await Task.yield() }
+        #expect(try await store.entry(key("/a")) == nil)
+        await store.close()
+    }
+
     @Test func `Pinned entries and those with unfinished operations are never evicted`() async throws {
         let store = try folder.open(StoreOptions(maxStoreSize: 100_000))
         func put(_ name: String) async throws {

@@ -17,6 +17,10 @@ final class MemoryBodyWriter: BodyWriter {
     }
 
     func finish() async throws(StoreError) -> Content { store.keep(bytes.withLock { $0 }) }
+    func written(_ range: Range<Int64>) async throws(StoreError) -> [UInt8] {
+        bytes.withLock { Array($0[Int(range.lowerBound)..<Int(range.upperBound)]) }
+    }
+
     func discard() { bytes.withLock { $0 = [] } }
 }
 

@@ -6,11 +6,13 @@ extension MemoryStore.State {
     mutating func apply(_ change: StoreChange, touched: inout Set<EntryKey>) {
         switch change {
         case .putCopy(let key, let copy):
-            var entry = entries[key] ?? Entry(key: key)
-            entry.copies.removeAll { $0.selecting == copy.selecting }
-            entry.copies.insert(copy, at: 0)
-            entry.lastSync = copy.responseTime
-            entries[key] = entry
+            entries[key, default: Entry(key: key)].keep(copy)
+            touched.insert(key)
+        case .putParts(let key, let parts):
+            entries[key, default: Entry(key: key)].keep(parts)
+            touched.insert(key)
+        case .removeParts(let key, let selecting):
+            entries[key]?.parts.removeAll { $0.head.selecting == selecting }
             touched.insert(key)
         case .putListed(let key, let copy):
             var entry = entries[key] ?? Entry(key: key)
@@ -23,11 +25,11 @@ extension MemoryStore.State {
                 touched.insert(key)
             }
         case .expire(let key):
-            expire(key)
+            entries[key]?.expire()
             touched.insert(key)
         case .expirePath(let partition, let path):
             for key in entries.keys where key.partition == partition && key.target.path == path {
-                expire(key)
+                entries[key]?.expire()
                 touched.insert(key)
             }
         case .removeEntry(let key):
@@ -56,12 +58,6 @@ extension MemoryStore.State {
         }
     }
 
-    private mutating func expire(_ key: EntryKey) {
-        guard var entry = entries[key] else { return }
-        for index in entry.copies.indices { entry.copies[index].isExpired = true }
-        entries[key] = entry
-    }
-
     private mutating func move(_ from: PartitionID, _ to: PartitionID, touched: inout Set<EntryKey>) {
         guard from != to else { return }
         for (key, entry) in entries where key.partition == from {
@@ -69,6 +65,7 @@ extension MemoryStore.State {
             var result = entries[moved] ?? Entry(key: moved)
             if result.copies.isEmpty {
                 result.copies = entry.copies
+                result.parts = entry.parts
                 result.lastSync = entry.lastSync
             }
             if result.policy.isEmpty { result.policy = entry.policy }

@@ -26,6 +26,20 @@ extension StoreContract {
                 try require(read == Array(bytes[length / 3..<length / 2]), "a part of \(length) bytes")
             }
         },
+        StoreRule("What was appended can be read before and after the end") { store in
+            for pieceLength in [3, 30_000] {
+                let writer = try await store.makeBody(for: .copy, length: nil)
+                for number in UInt8(1)...2 {
+                    try await writer.append([UInt8](repeating: number, count: pieceLength))
+                    let end = Int64(pieceLength) * Int64(number)
+                    let last = try await writer.written(end - 3..<end)
+                    try require(last == [number, number, number], "\(last)")
+                }
+                _ = try await writer.finish()
+                let middle = try await writer.written(Int64(pieceLength) - 1..<Int64(pieceLength) + 1)
+                try require(middle == [1, 2], "\(middle)")
+            }
+        },
         StoreRule("Equal bytes are equal contents, and stay while anything refers to them") { store in
             let bytes = [UInt8](repeating: 9, count: 50_000)
             let one = try await store.makeContent(bytes, for: .copy)

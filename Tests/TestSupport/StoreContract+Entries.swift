@@ -46,6 +46,32 @@ extension StoreContract {
             try require(expired == ["/a", "/a?", "/a?x=1"], "\(expired)")
             try require(try await !isExpired(key("/a", someone), in: store), "another partition's is expired")
         },
+        StoreRule("Parts of a variant are combined, until the whole or an expiry takes them") { store in
+            let parts = [
+                try await parts([0..<4], in: store), try await parts([6..<20_006], in: store, at: 8),
+                try await parts([1..<2], in: store, selecting: [HTTPField("accept", "x")]),
+            ]
+            for each in parts { try await store.commit([.putParts(key("/a"), each)], durable: true) }
+            let entry = try await store.entry(key("/a"))
+            let combined = parts[0].combined(with: parts[1])
+            try require(entry?.parts == [parts[2], combined].compactMap { $0 }, "\(String(describing: entry))")
+            for piece in combined?.pieces ?? [] {
+                let bytes = try await store.bytes(of: piece.content, limit: 1 << 20)
+                try require(bytes.count == piece.range.count, "\(bytes.count) bytes")
+            }
+            try await store.commit([.removeParts(key("/a"), selecting: parts[2].head.selecting)], durable: true)
+            try require(try await store.entry(key("/a"))?.parts.count == 1, "the other parts are there")
+            try await store.commit([.putCopy(key("/a"), try await copy("a", in: store))], durable: true)
+            try require(try await store.entry(key("/a"))?.parts == [], "the whole left its parts")
+            try await store.commit([.putParts(key("/a"), parts[0]), .expire(key("/a"))], durable: true)
+            try require(try await store.entry(key("/a"))?.parts == [], "an expiry left parts")
+        },
+        StoreRule("Parts of other bytes take the place of what was there") { store in
+            try await store.commit([.putParts(key("/a"), try await parts([0..<4], in: store))], durable: true)
+            let other = try await parts([5..<6], in: store, tag: "other")
+            try await store.commit([.putParts(key("/a"), other)], durable: true)
+            try require(try await store.entry(key("/a"))?.parts == [other], "the old ones are there")
+        },
         StoreRule("Removing an entry takes all of it") { store in
             try await store.commit(
                 [
@@ -112,6 +138,24 @@ extension StoreContract {
             try require(partitions.map(\.entries) == [4, 2], "\(partitions)")
         },
     ]
+
+    /// Parts of a body of 30,000 bytes, each piece with a content of its own.
+    private static func parts(
+        _ ranges: [Range<Int64>], in store: any Store, selecting: [HTTPField] = [], at time: Double = 2,
+        tag: String = "parts"
+    ) async throws -> PartialCopy {
+        var head = try await copy(tag, in: store, selecting: selecting, at: time)
+        head.fields["Date"] = HTTPDate(time).text
+        var pieces: [PartialCopy.Piece] = []
+        for range in ranges {
+            let bytes = range.map { UInt8(truncatingIfNeeded: $0) }
+            pieces.append(.init(range: range, content: try await store.makeContent(bytes, for: .copy)))
+        }
+        guard let parts = PartialCopy(head: head, length: 30_000, pieces: pieces) else {
+            throw BrokenRule(description: "no parts")
+        }
+        return parts
+    }
 
     private static func isExpired(_ key: EntryKey, in store: any Store) async throws -> Bool {
         try await store.entry(key)?.copies.first?.isExpired == true

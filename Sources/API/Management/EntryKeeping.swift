@@ -80,7 +80,7 @@ extension ManagementService {
         await fetch.run(flight)
         switch await flight.answer(by: nil, clock: context.clock) {
         case .failed(let error): throw OriginFailure.problem(error, isHTTPCache: true)
-        case .renewed, .answered, nil: return .json(try await entryJSON(key))
+        case .renewed, .renewedParts, .answered, nil: return .json(try await entryJSON(key))
         }
     }
 }

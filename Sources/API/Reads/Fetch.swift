@@ -18,9 +18,11 @@ struct Fetch: Sendable {
     let hasReader: Bool
     /// Whether a copy is to be on disk before the answer counts as kept (work in the background, design 11).
     let isDurable: Bool
+    /// Where a part is asked for; the copies take no part then.
+    var part: PartAsk?
 
     func run(_ flight: Flight) async {
-        await ask(flight, conditions: Validation.conditionalFields(for: revalidate))
+        await ask(flight, conditions: part?.conditions ?? Validation.conditionalFields(for: revalidate))
         flight.finish()
     }
 
@@ -47,7 +49,9 @@ struct Fetch: Sendable {
         noteCredentials(response.status)
         if response.status == 304, !conditions.isEmpty {
             await drain(response.body)
-            if let copy = Validation.confirmed(revalidate, by: response.fields) {
+            if let part, let parts = part.parts, part.isConfirmation {
+                await renew(parts, by: response.fields, times, flight)
+            } else if let copy = Validation.confirmed(revalidate, by: response.fields) {
                 await renew(copy, by: response.fields, times, flight)
             } else {
                 // It confirms something that is not kept: only the whole answer helps.
@@ -100,112 +104,37 @@ struct Fetch: Sendable {
         flight.land(.renewed(renewed))
     }
 
-    /// An answer with content of its own: to the readers, and to the store where it may be kept.
-    private func take(
-        _ response: OriginResponse, _ times: (request: Double, response: Double), _ lane: LaneStatus, _ flight: Flight
+    private func renew(
+        _ parts: PartialCopy, by fields: HTTPFields, _ times: (request: Double, response: Double), _ flight: Flight
     ) async {
-        let length = response.fields["Content-Length"].flatMap { Int64($0) }
-        let decision = decision(on: response)
-        var copy = decision.store ? copy(of: response, times) : nil
-        let writer =
-            copy == nil
-            ? nil : try? await context.store.makeBody(for: .copy, at: request.key.target, length: length)
-        if writer == nil { copy = nil }
-        let spool = Spool(store: context.store, isBacked: writer != nil)
-        let head = FlightHead(
-            status: response.status, fields: response.fields, length: length, copy: copy,
-            detail: copy == nil ? decision.reason : nil, spool: spool)
-        flight.land(
-            .answered(head), reader: hasReader ? spool.makeReader() : nil,
-            isShareable: copy.map { isReusable($0) } ?? false)
-        guard let content = await pump(response.body, to: spool, writer, length: length) else { return }
-        guard var copy, case .kept(let kept, let last) = content else {
-            if method == .get, response.status == 404 || response.status == 410 {
-                await commit([.expire(request.key)])
-            }
-            spool.end(.complete(nil))
-            return
-        }
-        copy.content = kept
-        // What was asked for before a write may show the state before it.
-        if flight.isInvalidated || context.queue.lane(of: request.key) != lane { copy.isExpired = true }
-        await commit([.putCopy(request.key, copy)])
-        await ListKeeper(
-            context: context, request: request, isDurable: isDurable,
-            earlier: revalidate.first { $0.selecting == copy.selecting }
-        ).keep(copy)
-        if let last { await spool.append(last) }
-        spool.end(.complete(kept))
-    }
-
-    private enum Pumped {
-        /// With the piece that makes the body whole, held back until the copy is committed: who has read the whole answer may
-        /// write at once, and that write must find the copy that guards it (design 4).
-        case kept(Content, last: [UInt8]?)
-        case passedOn
-    }
-
-    /// Moves the body; nil where it was cut (the spool is ended then).
-    private func pump(
-        _ body: any BodySource, to spool: Spool, _ writer: (any BodyWriter)?, length: Int64?
-    ) async -> Pumped? {
-        var writer = writer
-        var received: Int64 = 0
-        var last: [UInt8]?
-        do {
-            while let piece = try await body.next() {
-                received += Int64(piece.count)
-                do {
-                    try await writer?.append(piece)
-                } catch {
-                    // A full store costs the copy, not the answer.
-                    writer?.discard()
-                    writer = nil
-                    spool.loseBacking()
-                }
-                if writer == nil, !spool.hasReaders {
-                    body.cancel()
-                    spool.end(.failed(.cancelled))
-                    return nil
-                }
-                if writer != nil, received == length {
-                    last = piece
-                } else {
-                    await spool.append(piece)
-                }
-            }
-        } catch {
-            writer?.discard()
-            spool.end(.failed(error as? OriginError ?? .cutBody(reason: "the body ended early")))
-            return nil
-        }
-        guard let writer, let content = try? await writer.finish() else {
-            spool.loseBacking()
-            if let last { await spool.append(last) }
-            return .passedOn
-        }
-        return .kept(content, last: last)
+        let renewed = parts.renewed(
+            by: fields, requestTime: times.request, responseTime: times.response, epoch: context.store.epoch)
+        counters.count(.revalidated)
+        if !flight.isInvalidated { await commit([.putParts(request.key, renewed)]) }
+        flight.land(.renewedParts(renewed))
     }
 
     private var isShared: Bool { request.key.partition == .none }
 
     /// Whether others may use it without asking themselves.
-    private func isReusable(_ copy: ServerCopy) -> Bool {
+    func isReusable(_ copy: ServerCopy) -> Bool {
         Freshness.timeToLive(
             of: copy, policy: policy, isShared: isShared, epoch: context.store.epoch,
             targetedFields: request.settings.targetedFields, now: context.clock.now) > 0
     }
 
-    private func decision(on response: OriginResponse) -> StoreDecision {
+    func decision(on response: OriginResponse) -> StoreDecision {
         guard mayStore else { return .no("NO_STORE") }
+        // A part is judged as the whole would be (RFC 9111 3.3).
+        let status = response.status == 206 ? 200 : response.status
         return Storability.mayStore(
-            method: method, requestFields: request.head.fields, status: response.status, fields: response.fields,
+            method: method, requestFields: request.head.fields, status: status, fields: response.fields,
             policy: policy, isShared: isShared, isDelimited: response.isDelimited,
             targetedFields: request.settings.targetedFields)
     }
 
     /// What will be kept of the answer, its content still empty.
-    private func copy(of response: OriginResponse, _ times: (request: Double, response: Double)) -> ServerCopy {
+    func copy(of response: OriginResponse, _ times: (request: Double, response: Double)) -> ServerCopy {
         var stored = Validation.stripped(response.fields, isShared: isShared)
         if !stored.contains("Date") { stored["Date"] = HTTPDate(times.response).text }
         return ServerCopy(
@@ -218,7 +147,7 @@ struct Fetch: Sendable {
 
     /// Commits what was learnt, with the policy that the request brought. A store that can't take it is logged: the client has
     /// its answer all the same.
-    private func commit(_ changes: [StoreChange]) async {
+    func commit(_ changes: [StoreChange]) async {
         var changes = changes
         var layer = request.requestPolicy
         layer.fetchPolicy = nil

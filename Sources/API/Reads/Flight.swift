@@ -8,6 +8,8 @@ enum FlightAnswer: Sendable {
     case answered(FlightHead)
     /// 304: the copy is confirmed, its fields renewed.
     case renewed(ServerCopy)
+    /// 304: the parts are confirmed.
+    case renewedParts(PartialCopy)
     case failed(OriginError)
 }
 
@@ -18,7 +20,13 @@ struct FlightHead: Sendable {
     var fields: HTTPFields
     /// Content-Length, where there is one.
     var length: Int64?
-    /// What will be stored (its content is filled in at the end); nil where nothing is.
+    /// Which bytes the body holds, where that is known.
+    var extent: Extent?
+    /// What is kept of the same bytes already.
+    var parts: PartialCopy?
+    /// Whether a part was asked for that no client named so.
+    var isFill: Bool
+    /// What will be stored (its content is filled in at the end), for a part the head of the whole; nil where nothing is.
     var copy: ServerCopy?
     /// Why nothing is, for `detail` of Cache-Status.
     var detail: String?
@@ -85,6 +93,12 @@ final class Flight: Sendable {
 
     private func giveUp(_ id: Int) {
         state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(returning: nil)
+    }
+
+    /// The first byte of the representation that has not arrived, where the request was for what begins at `start`.
+    func position(from start: Int64) -> Int64 {
+        guard case .answered(let head) = state.withLock({ $0.answer }) else { return start }
+        return (head.extent?.range.lowerBound ?? start) + head.spool.received
     }
 
     /// The first asker's reader; once.

@@ -4,20 +4,29 @@ import Synchronization
 
 /// The requests to the origin that are under way, so that concurrent misses ask once (design 3). Safe from any task.
 package final class Flights: Sendable {
-    /// What must be equal for two reads to share a request: entry, method, and the fields that select a variant.
+    /// What is asked for: entry, the fields that select a variant, and the part; nil: the whole.
     struct Key: Hashable, Sendable {
         var entry: EntryKey
         var selecting: [HTTPField]
+        var fill: RangeFill?
     }
 
     private let table = Mutex<[EntryKey: [Key: Flight]]>([:])
 
     package init() {}
 
-    /// The flight for the key, and whether it was just made: then the caller starts the request.
-    func join(_ key: Key) -> (flight: Flight, isNew: Bool) {
+    /// The flight for the key, or one that is about to bring what is `wanted` (of the representation's bytes), and whether it was
+    /// just made: then the caller starts the request.
+    func join(_ key: Key, wanted: Range<Int64> = 0..<Int64.max) -> (flight: Flight, isNew: Bool) {
         table.withLock { table in
-            if let flight = table[key.entry]?[key] { return (flight, false) }
+            let known = table[key.entry] ?? [:]
+            if let flight = known[key] { return (flight, false) }
+            for (other, flight) in known where other.selecting == key.selecting {
+                let start = other.fill?.start ?? 0
+                guard other.fill?.contains(wanted) ?? true else { continue }
+                // What is far behind is fetched sooner by a request of its own.
+                if wanted.lowerBound - flight.position(from: start) <= RangeFill.readAhead { return (flight, false) }
+            }
             // Weak: the table may be gone before the flight is.
             let flight = Flight(retire: { [weak self] in self?.remove($0, key) })
             table[key.entry, default: [:]][key] = flight

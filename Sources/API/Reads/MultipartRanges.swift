@@ -11,7 +11,7 @@ struct MultipartRanges: Sendable {
     /// Of all parts with their frame, in bytes.
     let length: Int64
 
-    init(_ ranges: [Range<Int64>], length total: Int64, contentType partType: String?) {
+    init(_ ranges: [Range<Int64>], length total: Int64?, contentType partType: String?) {
         // Random, so that no content can be made to hold it.
         let boundary = "holdfast-" + String(UInt64.random(in: .min ... .max), radix: 16)
         contentType = "multipart/byteranges; boundary=\(boundary)"

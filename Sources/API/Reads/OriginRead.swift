@@ -3,7 +3,7 @@ import HTTPModel
 
 /// The part of a read that asks the origin.
 extension Read {
-    private static let preconditions = [
+    static let preconditions = [
         "If-None-Match", "If-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range", "Range",
     ]
 
@@ -26,11 +26,11 @@ extension Read {
 
     private var isConditional: Bool { Self.preconditions.contains { conditions.contains($0) } }
 
-    var flightKey: Flights.Key {
+    func flightKey(_ fill: RangeFill? = nil) -> Flights.Key {
         let varying = (entry?.copies ?? []).flatMap { $0.selecting.map(\.name) }
         let names = varying.isEmpty ? ["accept", "accept-encoding", "accept-language"] : varying
         return Flights.Key(
-            entry: request.key, selecting: Selecting.fields(vary: names, request: request.head.fields))
+            entry: request.key, selecting: Selecting.fields(vary: names, request: request.head.fields), fill: fill)
     }
 
     func fetch(method: HTTPMethod, fields: HTTPFields, revalidate: [ServerCopy], hasReader: Bool) -> Fetch {
@@ -46,16 +46,24 @@ extension Read {
     func ask(revalidate: [ServerCopy], stale: StaleUse, forward: CacheStatus.ForwardReason) async throws {
         counters.count(.misses)
         let directives = CacheControl(request: request.head.fields)
-        // Without copies the client's own preconditions and ranges go to the origin, and the answer is for it alone.
-        let isOwn = isConditional && revalidate.isEmpty && !overlay.isConcerned
+        let partPlan = partPlan(copies: revalidate)
+        let part = partPlan?.ask
+        let (revalidate, forward) =
+            part?.parts == nil ? (revalidate, forward) : ([], part?.isConfirmation == true ? forward : .partial)
+        // Without copies the client's own preconditions go to the origin, and so do ranges that no fill is made for; the answer
+        // is for it alone.
+        let isOwn = isConditional && revalidate.isEmpty && partPlan == nil && !overlay.isConcerned
         let mayJoin =
             request.method == .get && request.isProven && !isOwn && !directives.noCache && !directives.noStore
             && directives.maxAge == nil && !request.hasSecretParameter && forward != .request && forward != .bypass
-        let key = mayJoin ? flightKey : nil
-        let (flight, isNew) = key.map { flights.join($0) } ?? (Flight(), true)
+        let key = mayJoin ? flightKey(part?.fill) : nil
+        let wanted = partPlan?.wanted ?? 0..<Int64.max
+        let (flight, isNew) = key.map { flights.join($0, wanted: wanted) } ?? (Flight(), true)
         if isNew {
             let fields = isOwn ? conditionalFields : plainFields
-            start(fetch(method: request.method, fields: fields, revalidate: revalidate, hasReader: true), flight)
+            var fetch = fetch(method: request.method, fields: fields, revalidate: revalidate, hasReader: true)
+            fetch.part = part
+            start(fetch, flight)
         }
         var deadline: Double?
         if case .onErrorOrDelay = stale { deadline = context.clock.now + request.settings.staleTimeout }
@@ -71,7 +79,7 @@ extension Read {
     }
 
     /// What another's request brought may not be used here: a request of our own.
-    private func ask(
+    func ask(
         alone revalidate: [ServerCopy], stale: StaleUse, forward: CacheStatus.ForwardReason
     ) async throws {
         let flight = Flight()
@@ -91,6 +99,7 @@ extension Read {
         case nil: true
         case .failed: true
         case .renewed(let copy): isReusable(copy)
+        case .renewedParts(let parts): isReusable(parts.head)
         case .answered(let head): head.copy.map { isReusable($0) } ?? false
         }
     }
@@ -119,6 +128,15 @@ extension Read {
                 try await serve(composed: list, forwardStatus: 304)
                 return
             }
+            try await stored.send(representation, cacheStatus)
+        case .renewedParts(let parts):
+            let representation = representation(of: parts)
+            guard stored.wanted(of: representation).allSatisfy(parts.covers) else {
+                try await ask(alone: [], stale: .never, forward: .partial)
+                return
+            }
+            var cacheStatus = cacheStatus
+            cacheStatus.forwardStatus = 304
             try await stored.send(representation, cacheStatus)
         case .answered(let head):
             if stale.covers(status: head.status), let copy = stale.copy {
@@ -170,7 +188,7 @@ extension Read {
         let answer = ResourceAnswer(request, base: context.origin.base).head(
             status: head.status, fields: fields, cacheStatus: cacheStatus, syncState: head.copy == nil ? nil : syncState
         )
-        if head.status == 200, !isOwn,
+        if head.status == 200 || head.status == 206, !isOwn,
             Conditional.evaluate(
                 request: conditions, method: request.method, etag: fields["ETag"],
                 lastModified: fields["Last-Modified"], exists: true, now: context.clock.now) == .notModified
@@ -198,6 +216,7 @@ extension Read {
             }
             return
         }
+        if !isOwn, try await sliced(head, reader, cacheStatus) { return }
         exchange.begin(answer, length: head.length)
         try await BodyPump.run(reader, to: exchange, after: first)
     }

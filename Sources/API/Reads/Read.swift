@@ -46,6 +46,7 @@ struct Read: Sendable {
 
     /// The server copy, or the origin's answer, by the truth table.
     func answer(isOnline: Bool) async throws {
+        if try await answerFromParts(isOnline: isOnline) { return }
         switch plan(isOnline: isOnline) {
         case .copy(let copy, let wantsRefresh, let detail, let isStale):
             if wantsRefresh { refresh() }
@@ -78,7 +79,9 @@ struct Read: Sendable {
         }
     }
 
-    func plan(isOnline: Bool) -> ReadPlan {
+    func plan(isOnline: Bool) -> ReadPlan { plan(entry, isOnline: isOnline) }
+
+    func plan(_ entry: Entry?, isOnline: Bool) -> ReadPlan {
         ReadPlan.make(
             entry: entry, requestFields: request.head.fields, policy: policy, isOnline: isOnline,
             isShared: request.key.partition == .none, epoch: context.store.epoch,
@@ -95,7 +98,7 @@ struct Read: Sendable {
             targetedFields: request.settings.targetedFields, now: context.clock.now)
     }
 
-    /// From the store, without the origin.
+    /// From the store, without the origin. A copy that is the head of parts stands for them.
     func serve(_ copy: ServerCopy, detail: String?, isStale: Bool, forwardStatus: Int? = nil) async throws {
         counters.count(.hits)
         if isStale { counters.count(.stale) }
@@ -106,6 +109,10 @@ struct Read: Sendable {
         let timeToLive = timeToLive(of: copy)
         var cacheStatus = CacheStatus.hit(ttl: Int(timeToLive.rounded(.down)), detail: detail)
         cacheStatus.forwardStatus = forwardStatus
+        if let parts, parts.head == copy {
+            try await stored.send(representation(of: parts), cacheStatus)
+            return
+        }
         if !isStale, detail == nil, timeToLive > 0, syncState == "synced" {
             await isPublishable?.publish(
                 copy, request: request, policy: policy, timeToLive: timeToLive, ticket: ticket, context: context)
@@ -128,7 +135,7 @@ struct Read: Sendable {
     func refresh() {
         guard !request.isTemporary, context.network.state.isOnline else { return }
         let copies = entry?.copies ?? []
-        let key = flightKey
+        let key = flightKey()
         let (flight, isNew) = flights.join(key)
         guard isNew else { return }
         counters.count(.refreshes)

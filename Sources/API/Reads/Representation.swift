@@ -5,7 +5,10 @@ import HTTPModel
 struct Representation: Sendable {
     var status: Int
     var fields: HTTPFields
+    /// Empty where there are `parts`.
     var content: Content
+    /// What is here of it, where that is not all.
+    var parts: PartialCopy?
     /// As sent.
     var etag: String?
     var lastModified: String?
@@ -36,6 +39,12 @@ struct Representation: Sendable {
         self.syncState = syncState
     }
 
+    /// Parts of a copy, for what they cover.
+    init(_ parts: PartialCopy, syncState: String, now: Double) {
+        self.init(parts.head, syncState: syncState, now: now)
+        self.parts = parts
+    }
+
     /// An edit with content (design 3): a tag of its own, to be asked for each time, without dates.
     init(_ edit: LocalEdit, content: Content) {
         status = 200
@@ -45,6 +54,8 @@ struct Representation: Sendable {
         etag = edit.tag
         syncState = edit.syncState
     }
+
+    var bytes: StoredBytes { parts.map { .parts($0) } ?? .whole(content) }
 
     /// Whether preconditions and ranges count: for what stands behind a 200 (RFC 9110 13.2.1).
     var exists: Bool { (200...299).contains(status) }

@@ -3,28 +3,30 @@ import Synchronization
 
 /// A body on its way from the origin, read by several clients at once in bounded memory.
 ///
-/// The newest bytes are in a window. Where the store keeps the body too (`isBacked`), the fastest reader sets the pace: slower
-/// ones that fall out of the window read on from the store once the body is complete, and hold nobody up. Without the store the
+/// The newest bytes are in a window. Where the store keeps the body too (`backing`), the fastest reader sets the pace: slower
+/// ones that fall out of the window, and late ones, read what was stored of it, and hold nobody up. Without the store the
 /// slowest reader sets it. Without readers the body runs to its end by itself. Safe from any task.
 final class Spool: Sendable {
     /// How it ended.
     enum Outcome: Sendable {
-        /// Complete; the content where the store has it.
-        case complete(Content?)
+        case complete
         case failed(OriginError)
     }
 
     /// What a reader is to do next.
-    private enum Step {
+    fileprivate enum Step {
         case piece([UInt8])
+        /// To be read from the store.
+        case written(Range<Int64>, any BodyWriter)
         case end
-        case stored(Content, from: Int64)
         case failed(OriginError)
         case wait
     }
 
     private struct Reader: Sendable {
         var position: Int64
+        /// Where its part ends.
+        var limit = Int64.max
         var waiter: CheckedContinuation<Void, Never>?
     }
 
@@ -33,7 +35,7 @@ final class Spool: Sendable {
         /// Offsets of the window's first byte and of the byte after its last.
         var start: Int64 = 0
         var end: Int64 = 0
-        var isBacked: Bool
+        var backing: (any BodyWriter)?
         var readers: [Int: Reader] = [:]
         var lastReader = 0
         var writer: CheckedContinuation<Void, Never>?
@@ -43,7 +45,7 @@ final class Spool: Sendable {
         func mayDrop(_ length: Int) -> Bool {
             let cut = start + Int64(length)
             guard !readers.isEmpty else { return true }
-            guard isBacked else { return readers.values.allSatisfy { $0.position >= cut } }
+            guard backing != nil else { return readers.values.allSatisfy { $0.position >= cut } }
             return readers.values.contains { $0.position >= cut || $0.position < start }
         }
 
@@ -67,24 +69,36 @@ final class Spool: Sendable {
     }
 
     private let state: Mutex<State>
-    private let store: any Store
     private static let windowLimit: Int64 = 1 << 20
+    /// What is read from the store at once.
+    private static let readLimit: Int64 = 1 << 18
 
-    init(store: any Store, isBacked: Bool) {
-        self.store = store
-        state = Mutex(State(isBacked: isBacked))
-    }
+    /// `backing`: the writer to which each piece goes before it is appended here.
+    init(backing: (any BodyWriter)?) { state = Mutex(State(backing: backing)) }
 
     /// A reader from the first byte on; nil where the first bytes are gone for good. Whoever gets one reads to its end or cancels it.
     func makeReader() -> SpoolReader? {
         let id: Int? = state.withLock { state in
-            if state.start > 0, !state.isBacked { return nil }
+            if state.start > 0, state.backing == nil { return nil }
             state.lastReader += 1
             state.readers[state.lastReader] = Reader(position: 0)
             return state.lastReader
         }
-        return id.map { SpoolReader(self, id: $0, store: store) }
+        return id.map { SpoolReader(self, id: $0) }
     }
+
+    /// Lets a reader have a part only, counted from the body's first byte.
+    fileprivate func narrow(_ id: Int, to range: Range<Int64>) {
+        let writer = state.withLock { state in
+            state.readers[id]?.position = range.lowerBound
+            state.readers[id]?.limit = range.upperBound
+            return state.writer.take()
+        }
+        writer?.resume()
+    }
+
+    /// How much has arrived.
+    var received: Int64 { state.withLock { $0.end } }
 
     var hasReaders: Bool { state.withLock { !$0.readers.isEmpty } }
 
@@ -120,7 +134,7 @@ final class Spool: Sendable {
     /// The store gave up: from now on only the window can be read.
     func loseBacking() {
         let waiters = state.withLock { state in
-            state.isBacked = false
+            state.backing = nil
             return state.takeWaiters()
         }
         for waiter in waiters { waiter.resume() }
@@ -135,18 +149,13 @@ final class Spool: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// The next piece for a reader, or what else it is to do.
-    fileprivate func next(_ id: Int) async -> SpoolReader.Step {
+    /// What a reader is to do; never `wait`.
+    fileprivate func next(_ id: Int) async -> Step {
         while true {
             let (step, writer) = state.withLock { state in take(id, &state) }
             writer?.resume()
-            switch step {
-            case .piece(let bytes): return .piece(bytes)
-            case .end: return .end
-            case .stored(let content, let from): return .stored(content, from: from)
-            case .failed(let error): return .failed(error)
-            case .wait: await wait(id)
-            }
+            guard case .wait = step else { return step }
+            await wait(id)
         }
     }
 
@@ -166,26 +175,29 @@ final class Spool: Sendable {
 
     private func take(_ id: Int, _ state: inout State) -> (Step, CheckedContinuation<Void, Never>?) {
         let step = peek(id, state)
-        guard case .piece(let bytes) = step else { return (step, nil) }
-        state.readers[id]?.position += Int64(bytes.count)
+        switch step {
+        case .piece(let bytes): state.readers[id]?.position += Int64(bytes.count)
+        case .written(let range, _): state.readers[id]?.position = range.upperBound
+        case .end, .failed, .wait: return (step, nil)
+        }
         return (step, state.writer.take())
     }
 
     private func peek(_ id: Int, _ state: State) -> Step {
-        guard let position = state.readers[id]?.position else { return .failed(.cancelled) }
+        guard let reader = state.readers[id] else { return .failed(.cancelled) }
+        let position = reader.position
+        if position >= reader.limit { return .end }
         if position < state.start {
-            switch state.outcome {
-            case .complete(let content?): return .stored(content, from: position)
-            case .complete(nil): return .failed(.cutBody(reason: "the client was too slow"))
-            case .failed(let error): return .failed(error)
-            case nil: return state.isBacked ? .wait : .failed(.cutBody(reason: "the client was too slow"))
-            }
+            guard let backing = state.backing else { return .failed(.cutBody(reason: "the client was too slow")) }
+            return .written(position..<min(state.start, reader.limit, position + Self.readLimit), backing)
         }
         if position < state.end {
             var offset = state.start
             for piece in state.pieces {
                 let next = offset + Int64(piece.count)
-                if position < next { return .piece(Array(piece.dropFirst(Int(position - offset)))) }
+                if position < next {
+                    return .piece(Array(piece[Int(position - offset)..<Int(min(next, reader.limit) - offset)]))
+                }
                 offset = next
             }
         }
@@ -207,48 +219,38 @@ final class Spool: Sendable {
 
 /// One client's way through a `Spool`.
 final class SpoolReader: BodySource {
-    fileprivate enum Step {
-        case piece([UInt8])
-        case end
-        case stored(Content, from: Int64)
-        case failed(OriginError)
-    }
-
     private let spool: Spool
     private let id: Int
-    private let store: any Store
-    /// The store's copy, once the window has moved past this reader.
-    private let stored = Mutex<(any BodySource)?>(nil)
 
-    fileprivate init(_ spool: Spool, id: Int, store: any Store) {
+    fileprivate init(_ spool: Spool, id: Int) {
         self.spool = spool
         self.id = id
-        self.store = store
     }
 
     // A reader that is dropped must not hold the writer up.
     deinit { spool.leave(id) }
 
+    /// From now on only this part is read, counted from the body's first byte.
+    func narrow(to range: Range<Int64>) { spool.narrow(id, to: range) }
+
     func next() async throws -> [UInt8]? {
-        if let source = stored.withLock({ $0 }) { return try await source.next() }
         switch await spool.next(id) {
         case .piece(let bytes): return bytes
-        case .end:
+        case .written(let range, let writer):
+            do {
+                return try await writer.written(range)
+            } catch {
+                spool.leave(id)
+                throw error
+            }
+        case .end, .wait:
             spool.leave(id)
             return nil
         case .failed(let error):
             spool.leave(id)
             throw error
-        case .stored(let content, let from):
-            spool.leave(id)
-            let source = try await store.read(content, range: from..<content.length)
-            stored.withLock { $0 = source }
-            return try await source.next()
         }
     }
 
-    func cancel() {
-        spool.leave(id)
-        stored.withLock { $0 }?.cancel()
-    }
+    func cancel() { spool.leave(id) }
 }

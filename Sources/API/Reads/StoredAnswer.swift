@@ -36,75 +36,65 @@ struct StoredAnswer: Sendable {
         if representation.status == 200 { fields["Accept-Ranges"] = "bytes" }
         let wishes = request.head.fields
         if request.method == .get, representation.status == 200, let ranges = ranges(of: representation) {
-            switch ranges.resolve(length: representation.content.length) {
+            let length = representation.bytes.length
+            switch ranges.resolve(length: length) {
             case .unsatisfiable:
                 fields.removeAll { $0.name.asciiLowercased.hasPrefix("content-") }
-                fields["Content-Range"] = ContentRange(unsatisfiedLength: representation.content.length).text
+                fields["Content-Range"] = ContentRange(unsatisfiedLength: length).text
                 exchange.respond(head(416, fields), body: [])
             case .satisfiable(let parts):
-                WantedDigests.add(to: &fields, wishes, content: representation.content, isPart: true)
-                try await send(parts, of: representation.content, fields) { head(206, $0) }
+                WantedDigests.add(to: &fields, wishes, content: representation.bytes.content, isPart: true)
+                let answer = RangeAnswer(parts, total: length, exchange)
+                try await answer.send(fields) {
+                    head(206, $0)
+                } open: { index in
+                    try await representation.bytes.read(answer.ranges[index], from: context.store)
+                }
             }
             return
         }
-        if representation.hasBody { WantedDigests.add(to: &fields, wishes, content: representation.content) }
+        if representation.hasBody { WantedDigests.add(to: &fields, wishes, content: representation.bytes.content) }
         try await sendWhole(representation, head(representation.status, fields))
     }
 
+    /// The bytes that a GET for the representation asks for; none where its ranges lie beyond the end.
+    func wanted(of representation: Representation) -> [Range<Int64>] {
+        let length = representation.bytes.length
+        switch ranges(of: representation)?.resolve(length: length) {
+        case nil: return [0..<length]
+        case .unsatisfiable: return []
+        case .satisfiable(let ranges): return ranges
+        }
+    }
+
     private func ranges(of representation: Representation) -> ByteRangeSet? {
+        ranges(etag: representation.etag, lastModified: representation.lastModified)
+    }
+
+    /// The ranges to be obeyed for a representation with these validators; nil: all of it (RFC 9110 14.2).
+    func ranges(etag: String?, lastModified: String?) -> ByteRangeSet? {
         guard let text = conditions.combined("Range"),
             Conditional.rangeApplies(
-                request: conditions, etag: representation.etag, lastModified: representation.lastModified,
-                now: context.clock.now)
+                request: conditions, etag: etag, lastModified: lastModified, now: context.clock.now)
         else { return nil }
         return ByteRangeSet(text)
     }
 
     private func sendWhole(_ representation: Representation, _ head: ResponseHead) async throws {
-        let content = representation.content
+        let bytes = representation.bytes
         if request.method == .head {
             var head = head
-            if representation.hasBody { head.fields["Content-Length"] = String(content.length) }
+            if representation.hasBody { head.fields["Content-Length"] = String(bytes.length) }
             exchange.respond(head, body: [])
-        } else if !representation.hasBody || content.length == 0 {
+        } else if !representation.hasBody || bytes.length == 0 {
             exchange.respond(head, body: [])
-        } else if let bytes = content.inline {
-            exchange.respond(head, body: bytes)
+        } else if let all = bytes.inline {
+            exchange.respond(head, body: all)
         } else {
-            let source = try await context.store.read(content, range: nil)
-            exchange.begin(head, length: content.length)
+            let source = try await bytes.read(0..<bytes.length, from: context.store)
+            exchange.begin(head, length: bytes.length)
             try await BodyPump.run(source, to: exchange)
         }
-    }
-
-    private func send(
-        _ parts: [Range<Int64>], of content: Content, _ fields: HTTPFields, head: (HTTPFields) -> ResponseHead
-    ) async throws {
-        var fields = fields
-        let merged = parts.count == 1 ? parts : ByteRangeSet.coalesce(parts)
-        if merged.count == 1 {
-            fields["Content-Range"] = ContentRange(merged[0], length: content.length).text
-            let source = try await context.store.read(content, range: merged[0])
-            exchange.begin(head(fields), length: Int64(merged[0].count))
-            try await BodyPump.run(source, to: exchange)
-            return
-        }
-        let body = MultipartRanges(merged, length: content.length, contentType: fields["Content-Type"])
-        fields["Content-Type"] = body.contentType
-        let first = try await context.store.read(content, range: merged[0])
-        exchange.begin(head(fields), length: body.length)
-        do {
-            for (index, range) in merged.enumerated() {
-                try await exchange.write(body.heads[index])
-                let source = index == 0 ? first : try await context.store.read(content, range: range)
-                while let piece = try await source.next() { try await exchange.write(piece) }
-            }
-            try await exchange.write(body.end)
-        } catch {
-            exchange.abort()
-            return
-        }
-        exchange.finish()
     }
 }
 

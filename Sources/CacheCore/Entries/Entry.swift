@@ -61,19 +61,44 @@ package struct Entry: Sendable, Hashable {
     package var key: EntryKey
     /// One per variant, newest first. Empty where only a policy or pin is kept.
     package var copies: [ServerCopy]
+    /// What is here of copies that are not whole, at most one a variant.
+    package var parts: [PartialCopy]
     package var policy: PolicyLayer
     package var pin: PinPriority?
     /// When the origin last confirmed a copy, seconds since 1970.
     package var lastSync: Double?
 
     package init(
-        key: EntryKey, copies: [ServerCopy] = [], policy: PolicyLayer = PolicyLayer(), pin: PinPriority? = nil,
-        lastSync: Double? = nil
+        key: EntryKey, copies: [ServerCopy] = [], parts: [PartialCopy] = [], policy: PolicyLayer = PolicyLayer(),
+        pin: PinPriority? = nil, lastSync: Double? = nil
     ) {
         self.key = key
         self.copies = copies
+        self.parts = parts
         self.policy = policy
         self.pin = pin
         self.lastSync = lastSync
+    }
+
+    /// Takes a copy in place of the one with equal selecting fields, and of the parts of that variant.
+    package mutating func keep(_ copy: ServerCopy) {
+        copies.removeAll { $0.selecting == copy.selecting }
+        copies.insert(copy, at: 0)
+        parts.removeAll { $0.head.selecting == copy.selecting }
+        lastSync = copy.responseTime
+    }
+
+    /// Takes parts: combined with those of their variant where they speak of the same bytes, else in their place.
+    package mutating func keep(_ partial: PartialCopy) {
+        let former = parts.first { $0.head.selecting == partial.head.selecting }
+        parts.removeAll { $0.head.selecting == partial.head.selecting }
+        parts.insert(former?.combined(with: partial) ?? partial, at: 0)
+        lastSync = partial.head.responseTime
+    }
+
+    /// Marks every copy expired. Parts go: they would have to be fetched again.
+    package mutating func expire() {
+        for index in copies.indices { copies[index].isExpired = true }
+        parts = []
     }
 }

@@ -24,6 +24,8 @@ package protocol BodyWriter: AnyObject, Sendable {
     /// Makes the bytes addressable. For large ones the file and its folder are on disk when this returns. The content stays
     /// while a copy of the value lives, and as long as what was committed refers to it.
     func finish() async throws(StoreError) -> Content
+    /// Bytes that were appended, for who reads a body that is still arriving; also after `finish`. Callable from any task.
+    func written(_ range: Range<Int64>) async throws(StoreError) -> [UInt8]
     /// Gives up; nothing stays.
     func discard()
 }
@@ -77,7 +79,11 @@ package enum StoreChange: Sendable {
     case putListed(EntryKey, ServerCopy)
     /// A whole list lacks what else is kept as a member of the collection with that path: `Entry.drop(gone:)`.
     case dropMembers(PartitionID, path: String, except: Set<Target>, gone: ServerCopy?)
-    /// Marks every copy of the entry expired. Never removes.
+    /// Stores parts of a copy (see `Entry.keep`), and sets lastSync likewise. `putCopy` removes them.
+    case putParts(EntryKey, PartialCopy)
+    /// Removes the parts with these selecting fields.
+    case removeParts(EntryKey, selecting: [HTTPField])
+    /// Marks every copy of the entry expired; removes none. Parts go.
     case expire(EntryKey)
     /// Marks expired all entries of the partition whose target has that path, whatever their query.
     case expirePath(PartitionID, path: String)

@@ -30,14 +30,6 @@ final class FileThreads: Sendable {
         return try outcome.get()
     }
 
-    /// The value where there is one already, else what `body` makes on one of the threads.
-    func runUnless<Value: Sendable>(
-        _ value: Value?, _ body: @escaping @Sendable () throws(StoreError) -> Value
-    ) async throws(StoreError) -> Value {
-        if let value { return value }
-        return try await run(body)
-    }
-
     func close() async {
         queue.close()
         for thread in threads { await thread.join() }

@@ -11,6 +11,8 @@ final class StoredBodyWriter: BodyWriter {
         var isOver = false
     }
     private let state = Mutex(State())
+    /// The file, also once it has its place. Apart from the state, which is locked while the disk works.
+    private let readable = Mutex<FileHandle?>(nil)
     private let bodies: BodyFolder
     private let files: FileThreads
     private let inlineThreshold: Int
@@ -45,7 +47,11 @@ final class StoredBodyWriter: BodyWriter {
             try state.withLock { (state) throws(StoreError) in
                 guard !state.isOver else { throw .failed(reason: "the body was given up") }
                 do throws(FileError) {
-                    if state.file == nil { state.file = try bodies.makeTemporary() }
+                    if state.file == nil {
+                        let made = try bodies.makeTemporary()
+                        state.file = made
+                        readable.withLock { $0 = made.handle }
+                    }
                     guard let file = state.file else { return }
                     if !state.short.isEmpty { try file.handle.write(state.short, at: 0) }
                     state.short = []
@@ -60,26 +66,40 @@ final class StoredBodyWriter: BodyWriter {
     }
 
     func finish() async throws(StoreError) -> Content {
-        try await files.runUnless(
-            state.withLock { state in
-                guard state.file == nil, !state.isOver else { return nil }
-                state.isOver = true
-                return Content(digest: state.takeDigest(), length: state.length, inline: state.short)
+        let (content, file) = try state.withLock { (state) throws(StoreError) in
+            guard !state.isOver else { throw .failed(reason: "the body was given up") }
+            state.isOver = true
+            let file = state.file
+            state.file = nil
+            let content = Content(
+                digest: state.takeDigest(), length: state.length, inline: file == nil ? state.short : nil)
+            return (content, file)
+        }
+        guard let file else { return content }
+        return try await files.run { [bodies] () throws(StoreError) in
+            do throws(FileError) {
+                let hold = try bodies.place(file.handle, at: file.path, as: content.digest)
+                return Content(digest: content.digest, length: content.length, inline: nil, hold: hold)
+            } catch {
+                bodies.removeTemporary(file.path)
+                throw error.storeError
             }
-        ) { [self] () throws(StoreError) in
-            try state.withLock { (state) throws(StoreError) in
-                guard !state.isOver, let file = state.file else { throw .failed(reason: "the body was given up") }
-                let digest = state.takeDigest()
-                do throws(FileError) {
-                    let hold = try bodies.place(file.handle, at: file.path, as: digest)
-                    state.isOver = true
-                    state.file = nil
-                    return Content(digest: digest, length: state.length, inline: nil, hold: hold)
-                } catch {
+        }
+    }
+
+    func written(_ range: Range<Int64>) async throws(StoreError) -> [UInt8] {
+        let bytes: [UInt8]
+        if let file = readable.withLock({ $0 }) {
+            bytes = try await files.run { () throws(StoreError) in
+                do throws(FileError) { return try file.read(at: range.lowerBound, count: range.count) } catch {
                     throw error.storeError
                 }
             }
+        } else {
+            bytes = state.withLock { Array($0.short.dropFirst(Int(range.lowerBound)).prefix(range.count)) }
         }
+        guard bytes.count == range.count else { throw .failed(reason: "the body was given up") }
+        return bytes
     }
 
     func discard() {

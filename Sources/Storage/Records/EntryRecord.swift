@@ -8,18 +8,9 @@ extension Entry {
         writer.write(policy)
         writer.write(pin)
         writer.write(lastSync)
-        writer.write(copies) { writer, copy in
-            writer.write(copy.status)
-            writer.write(copy.fields)
-            writer.write(copy.content)
-            writer.write(copy.requestTime)
-            writer.write(copy.responseTime)
-            writer.write(copy.selecting) { $0.write($1) }
-            writer.write(copy.isExpired)
-            writer.write(copy.isListed)
-            writer.write(copy.explicitFreshnessOnly)
-            writer.write(copy.epoch)
-        }
+        writer.write(copies) { $0.write($1) }
+        // Databases of version 1 end here, and so do entries without parts.
+        if !parts.isEmpty { writer.write(parts) { $0.write($1) } }
         return writer.bytes
     }
 
@@ -29,23 +20,19 @@ extension Entry {
         policy = try reader.layer()
         pin = try reader.optionalConstant()
         lastSync = try reader.optionalReal()
-        copies = try reader.list { (reader) throws(RecordError) in
-            ServerCopy(
-                status: try reader.integer(), fields: try reader.fields(), content: try reader.content(),
-                requestTime: try reader.real(), responseTime: try reader.real(), selecting: try reader.fieldList(),
-                isExpired: try reader.flag(), isListed: try reader.flag(),
-                explicitFreshnessOnly: try reader.flag(), epoch: try reader.integer64())
-        }
+        copies = try reader.list { (reader) throws(RecordError) in try reader.copy() }
+        if !reader.isAtEnd { parts = try reader.list { (reader) throws(RecordError) in try reader.parts() } }
         guard reader.isAtEnd else { throw RecordError() }
     }
 
     /// Every body that the entry refers to.
-    var contents: [Content] { copies.map(\.content) }
+    var contents: [Content] { copies.map(\.content) + parts.flatMap { $0.pieces.map(\.content) } }
 
     /// Takes over what another partition's entry has and this one lacks.
     mutating func adopt(_ other: Entry) {
         if copies.isEmpty {
             copies = other.copies
+            parts = other.parts
             lastSync = other.lastSync
         }
         if policy.isEmpty { policy = other.policy }
@@ -53,5 +40,57 @@ extension Entry {
     }
 
     /// Whether its copies may go to make room, as far as the entry itself tells.
-    var isEvictable: Bool { pin == nil && policy.evictionPolicy != .manualEviction && !copies.isEmpty }
+    var isEvictable: Bool {
+        pin == nil && policy.evictionPolicy != .manualEviction && !(copies.isEmpty && parts.isEmpty)
+    }
+}
+
+extension RecordWriter {
+    mutating func write(_ copy: ServerCopy) {
+        write(copy.status)
+        write(copy.fields)
+        write(copy.content)
+        write(copy.requestTime)
+        write(copy.responseTime)
+        write(copy.selecting) { $0.write($1) }
+        write(copy.isExpired)
+        write(copy.isListed)
+        write(copy.explicitFreshnessOnly)
+        write(copy.epoch)
+    }
+
+    mutating func write(_ parts: PartialCopy) {
+        write(parts.validator)
+        write(parts.head)
+        write(parts.length)
+        write(parts.pieces) { writer, piece in
+            writer.write(piece.range.lowerBound)
+            writer.write(piece.range.upperBound)
+            writer.write(piece.content)
+            writer.write(piece.offset)
+        }
+    }
+}
+
+extension RecordReader {
+    mutating func copy() throws(RecordError) -> ServerCopy {
+        ServerCopy(
+            status: try integer(), fields: try fields(), content: try content(), requestTime: try real(),
+            responseTime: try real(), selecting: try fieldList(), isExpired: try flag(), isListed: try flag(),
+            explicitFreshnessOnly: try flag(), epoch: try integer64())
+    }
+
+    mutating func parts() throws(RecordError) -> PartialCopy {
+        let (validator, head, length) = (try text(), try copy(), try integer64())
+        let pieces = try list { (reader) throws(RecordError) in
+            let (lower, upper) = (try reader.integer64(), try reader.integer64())
+            let (content, offset) = (try reader.content(), try reader.integer64())
+            guard 0 <= lower, lower < upper, upper <= length, 0 <= offset, offset <= content.length - (upper - lower)
+            else {
+                throw RecordError()
+            }
+            return PartialCopy.Piece(range: lower..<upper, content: content, offset: offset)
+        }
+        return PartialCopy(validator: validator, head: head, length: length, pieces: pieces)
+    }
 }

@@ -14,6 +14,7 @@ extension StoreRouter {
             switch change {
             case .putCopy(let key, let copy): .putCopy(key, adapted(copy, to: store))
             case .putListed(let key, let copy): .putListed(key, adapted(copy, to: store))
+            case .putParts(let key, let parts): .putParts(key, adapted(parts, to: store))
             default: change
             }
         }
@@ -25,11 +26,20 @@ extension StoreRouter {
         return copy
     }
 
+    private func adapted(_ parts: PartialCopy, to store: any Store) -> PartialCopy {
+        var parts = parts
+        parts.head = adapted(parts.head, to: store)
+        return parts
+    }
+
     private func adapted(_ entry: Entry, from store: any Store) -> Entry {
         guard store.epoch != epoch else { return entry }
         var entry = entry
         for index in entry.copies.indices {
             entry.copies[index].epoch = entry.copies[index].epoch == store.epoch ? epoch : epoch - 1
+        }
+        for index in entry.parts.indices {
+            entry.parts[index].head.epoch = entry.parts[index].head.epoch == store.epoch ? epoch : epoch - 1
         }
         return entry
     }

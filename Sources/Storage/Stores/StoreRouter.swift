@@ -84,8 +84,8 @@ package final class StoreRouter: Store {
         for change in changes {
             let index: Int
             switch change {
-            case .putCopy(let key, _), .putListed(let key, _), .expire(let key), .removeEntry(let key),
-                .setPolicy(let key, _), .setPin(let key, _):
+            case .putCopy(let key, _), .putListed(let key, _), .putParts(let key, _), .removeParts(let key, _),
+                .expire(let key), .removeEntry(let key), .setPolicy(let key, _), .setPin(let key, _):
                 index = table.index(of: key.target)
                 // A copy that comes too late for its store is no loss.
                 if seat(index, table) == nil { continue }
@@ -195,6 +195,7 @@ extension StoreChange {
     fileprivate var contents: [Content] {
         switch self {
         case .putCopy(_, let copy), .putListed(_, let copy): [copy.content]
+        case .putParts(_, let parts): parts.pieces.map(\.content)
         case .dropMembers(_, _, _, let gone?): [gone.content]
         case .putOperation(let operation): operation.contents
         case .putConflict(let conflict): conflict.contents

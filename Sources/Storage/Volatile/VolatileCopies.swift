@@ -31,10 +31,15 @@ struct VolatileCopies {
             switch change {
             case .putCopy(let key, let copy):
                 touched.insert(key)
-                self.change(key) { entry in
-                    entry.copies.removeAll { $0.selecting == copy.selecting }
-                    entry.copies.insert(copy, at: 0)
-                    entry.lastSync = copy.responseTime
+                self.change(key) { $0.keep(copy) }
+            case .putParts(let key, let parts):
+                touched.insert(key)
+                self.change(key) { $0.keep(parts) }
+            case .removeParts(let key, let selecting):
+                touched.insert(key)
+                changeCopies(of: key) { entry in
+                    entry.parts.removeAll { $0.head.selecting == selecting }
+                    return true
                 }
             case .putListed(let key, let copy):
                 touched.insert(key)
@@ -92,7 +97,7 @@ struct VolatileCopies {
 
     private mutating func expire(_ keys: [EntryKey]) -> [EntryKey] {
         for key in keys where entries[key] != nil {
-            change(key) { entry in for index in entry.copies.indices { entry.copies[index].isExpired = true } }
+            change(key) { $0.expire() }
         }
         return keys
     }
@@ -121,7 +126,8 @@ struct VolatileCopies {
 
 extension Entry {
     fileprivate var bytesInMemory: Int64 {
-        copies.reduce(Int64(256 + key.target.text.utf8.count)) { sum, copy in
+        let held = parts.reduce(Int64(256 + key.target.text.utf8.count)) { $0 + $1.heldLength }
+        return (copies + parts.map(\.head)).reduce(held) { sum, copy in
             copy.fields.reduce(sum + copy.content.length + 128) {
                 $0 + Int64($1.name.utf8.count + $1.value.utf8.count + 64)
             }

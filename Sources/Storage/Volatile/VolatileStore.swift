@@ -148,11 +148,14 @@ private final class VolatileBodyWriter: BodyWriter {
     }
 
     func finish() async throws(StoreError) -> Content {
-        let bytes = gathered.withLock { gathered in
-            defer { gathered = [] }
-            return gathered
-        }
+        let bytes = gathered.withLock { $0 }
         return Content(digest: SHA256.digest(of: bytes), length: Int64(bytes.count), inline: bytes)
+    }
+
+    func written(_ range: Range<Int64>) async throws(StoreError) -> [UInt8] {
+        let bytes = gathered.withLock { Array($0.dropFirst(Int(range.lowerBound)).prefix(range.count)) }
+        guard bytes.count == range.count else { throw .failed(reason: "the body was given up") }
+        return bytes
     }
 
     func discard() { gathered.withLock { $0 = [] } }
@@ -162,7 +165,9 @@ extension StoreChange {
     /// Whether it is about entries alone.
     fileprivate var isOfEntry: Bool {
         switch self {
-        case .putCopy, .putListed, .dropMembers, .expire, .expirePath, .removeEntry, .setPolicy, .setPin: true
+        case .putCopy, .putListed, .putParts, .removeParts, .dropMembers, .expire, .expirePath, .removeEntry,
+            .setPolicy, .setPin:
+            true
         case .putOperation, .putConflict, .putKeyRecord, .removeKeyRecord, .putAlias, .movePartition: false
         }
     }

@@ -54,6 +54,20 @@ struct SharedReadTests {
         #expect(late.body == quick.body)
     }
 
+    @Test("one who joins late reads what was stored, before the rest is there")
+    func late() async {
+        let latch = Latch()
+        let pieces = [3 << 20, 5].map { [UInt8](repeating: 7, count: $0) }
+        origin(pieces: pieces, latch, ["Cache-Control": "max-age=60"])
+        let clients = [fixture.start(fixture.exchange("/files/a")), fixture.exchange("/files/a")]
+        while clients[0].soFar.body.count < pieces[0].count { await Task.yield() }
+        _ = fixture.start(clients[1])
+        while clients[1].soFar.body.count < pieces[0].count { await Task.yield() }
+        latch.open()
+        for client in clients { #expect(await client.answer().body == pieces.flatMap { $0 }) }
+        #expect(fixture.origin.requests.count == 1)
+    }
+
     @Test("the first client leaving does not end it")
     func firstLeaves() async {
         let latch = Latch()

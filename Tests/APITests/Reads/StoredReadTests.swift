@@ -160,11 +160,11 @@ struct StoredReadTests {
         #expect(try await fixture.store.entry(fixture.key("/a"))?.copies.isEmpty != false)
     }
 
-    @Test("a part is passed on and never stored; a whole answer to a range request is")
+    @Test("a part without a strong validator is never stored; a whole answer to a range request is")
     func rangeMiss() async throws {
         fixture.originSays(206, ["Cache-Control": "max-age=60", "Content-Range": "bytes 0-0/2"], "x")
         #expect(await fixture.ask("/files/a", ["Range": "bytes=0-0"]).status == 206)
-        #expect(fixture.origin.requests.first?.fields["Range"] == "bytes=0-0")
+        #expect(fixture.origin.requests.first?.fields["Range"] == "bytes=0-262143")
         #expect(try await fixture.store.entry(fixture.key("/a"))?.copies.isEmpty != false)
         fixture.originSays(200, ["Cache-Control": "max-age=60"], "xy")
         #expect(await fixture.ask("/files/a", ["Range": "bytes=0-0"]).text == "xy")

@@ -1,0 +1,203 @@
+import CacheCore
+import HTTPModel
+
+/// Answers with content of their own: to the readers, and to the store where they may be kept.
+extension Fetch {
+    /// What is kept of an answer.
+    private enum Keeping {
+        /// A word for `detail` of Cache-Status, where there is one to say.
+        case nothing(String?)
+        /// `parts`: what the beginning of it is kept as where the rest does not come.
+        case whole(ServerCopy, parts: PartialCopy?)
+        case part(PartialCopy)
+
+        /// Of the whole, without content.
+        var copy: ServerCopy? {
+            switch self {
+            case .nothing: nil
+            case .whole(let copy, _): copy
+            case .part(let parts): parts.head
+            }
+        }
+
+        var parts: PartialCopy? {
+            switch self {
+            case .nothing: nil
+            case .whole(_, let parts): parts
+            case .part(let parts): parts
+            }
+        }
+    }
+
+    func take(
+        _ response: OriginResponse, _ times: (request: Double, response: Double), _ lane: LaneStatus, _ flight: Flight
+    ) async {
+        let extent = Extent(status: response.status, fields: response.fields)
+        let length = response.fields["Content-Length"].flatMap { Int64($0) } ?? extent.map { Int64($0.range.count) }
+        var keeping = keeping(response, extent, times)
+        var reason: String?
+        if case .nothing(let told) = keeping { reason = told }
+        let writer =
+            keeping.copy == nil
+            ? nil : try? await context.store.makeBody(for: .copy, at: request.key.target, length: length)
+        if writer == nil { keeping = .nothing(reason) }
+        let spool = Spool(backing: writer)
+        var held: PartialCopy?
+        if case .part(let parts) = keeping { held = part?.parts?.combined(with: parts) }
+        let head = FlightHead(
+            status: response.status, fields: response.fields, length: length, extent: extent, parts: held,
+            isFill: part?.fill != nil, copy: keeping.copy, detail: reason, spool: spool)
+        flight.land(
+            .answered(head), reader: hasReader ? spool.makeReader() : nil,
+            isShareable: keeping.copy.map { isReusable($0) } ?? false)
+        let isCurrent = { !flight.isInvalidated && context.queue.lane(of: request.key) == lane }
+        switch await pump(response.body, to: spool, writer, length: length, keepsCut: keeping.parts != nil) {
+        case .kept(let content, let last):
+            await keep(keeping, content, extent, last: last, in: spool, isCurrent)
+            spool.end(.complete)
+        case .passedOn:
+            await forget(after: response.status)
+            spool.end(.complete)
+        case .cut(let content, let error):
+            if let content {
+                let parts = isCurrent() ? keeping.parts : nil
+                await keep(parts, content, at: extent?.range.lowerBound ?? 0)
+            }
+            spool.end(.failed(error))
+        }
+    }
+
+    private func keeping(
+        _ response: OriginResponse, _ extent: Extent?, _ times: (request: Double, response: Double)
+    ) -> Keeping {
+        let decision = decision(on: response)
+        guard decision.store else { return .nothing(decision.reason) }
+        let copy = copy(of: response, times)
+        let parts = extent?.total.flatMap { PartialCopy(head: copy, length: $0) }
+        guard response.status == 206 else { return .whole(copy, parts: response.status == 200 ? parts : nil) }
+        // An answer with a part that nobody asked for proves nothing.
+        guard let parts, part?.fill != nil || fields.contains("Range") else { return .nothing("PARTIAL") }
+        return .part(parts)
+    }
+
+    /// Commits what came whole, and lets the readers have the `last` piece.
+    private func keep(
+        _ keeping: Keeping, _ content: Content, _ extent: Extent?, last: [UInt8]?, in spool: Spool,
+        _ isCurrent: () -> Bool
+    ) async {
+        switch keeping {
+        case .nothing: break
+        case .whole(var copy, _):
+            copy.content = content
+            // What was asked for before a write may show the state before it.
+            if !isCurrent() { copy.isExpired = true }
+            await commit([.putCopy(request.key, copy)])
+            await ListKeeper(
+                context: context, request: request, isDurable: isDurable,
+                earlier: revalidate.first { $0.selecting == copy.selecting }
+            ).keep(copy)
+        case .part(let parts):
+            guard let extent, content.length == Int64(extent.range.count), isCurrent() else { break }
+            await keep(parts, content, at: extent.range.lowerBound)
+            // Long ones take their time: nobody waits for that.
+            let isShort = parts.length <= RangeFill.shortLength
+            if !isShort {
+                if let last { await spool.append(last) }
+                spool.end(.complete)
+            }
+            await complete(parts, isCurrent)
+            if !isShort { return }
+        }
+        if let last { await spool.append(last) }
+    }
+
+    /// Commits a piece that begins at `start`.
+    private func keep(_ parts: PartialCopy?, _ content: Content, at start: Int64) async {
+        guard let parts, content.length > 0, start + content.length <= parts.length else { return }
+        let piece = PartialCopy.Piece(range: start..<start + content.length, content: content)
+        await commit([
+            .putParts(
+                request.key,
+                PartialCopy(validator: parts.validator, head: parts.head, length: parts.length, pieces: [piece]))
+        ])
+    }
+
+    /// Makes a whole copy of parts that have become complete (RFC 9111 3.4).
+    private func complete(_ parts: PartialCopy, _ isCurrent: () -> Bool) async {
+        let entry = try? await context.store.entry(request.key)
+        let all = entry?.parts.first { $0.validator.hasSameBytes(as: parts.validator) && $0.length == parts.length }
+        guard let all, all.isComplete,
+            let writer = try? await context.store.makeBody(for: .copy, at: request.key.target, length: all.length)
+        else { return }
+        let source = PartsSource(all, range: 0..<all.length, store: context.store)
+        do {
+            while let piece = try await source.next() { try await writer.append(piece) }
+            var copy = all.head
+            copy.content = try await writer.finish()
+            if isCurrent() { await commit([.putCopy(request.key, copy)]) }
+        } catch {
+            // The parts stay, and serve as well.
+            writer.discard()
+            context.log.write(.warning, "parts could not be put together", [("error", "\(error)")])
+        }
+    }
+
+    /// What an answer that is not kept says about what is.
+    private func forget(after status: Int) async {
+        if method == .get, status == 404 || status == 410 {
+            await commit([.expire(request.key)])
+        } else if let parts = part?.parts, (200...299).contains(status) || status == 416 {
+            await commit([.removeParts(request.key, selecting: parts.head.selecting)])
+        }
+    }
+
+    private enum Pumped {
+        /// With the piece that makes the body whole, held back until the copy is committed: who has read the whole answer may
+        /// write at once, and that write must find the copy that guards it (design 4).
+        case kept(Content, last: [UInt8]?)
+        case passedOn
+        /// With what came before.
+        case cut(Content?, OriginError)
+    }
+
+    /// Moves the body. `keepsCut`: the beginning of one that is cut is of use.
+    private func pump(
+        _ body: any BodySource, to spool: Spool, _ writer: (any BodyWriter)?, length: Int64?, keepsCut: Bool
+    ) async -> Pumped {
+        var writer = writer
+        var received: Int64 = 0
+        var last: [UInt8]?
+        do {
+            while let piece = try await body.next() {
+                received += Int64(piece.count)
+                do {
+                    try await writer?.append(piece)
+                } catch {
+                    // A full store costs the copy, not the answer.
+                    writer?.discard()
+                    writer = nil
+                    spool.loseBacking()
+                }
+                if writer == nil, !spool.hasReaders {
+                    body.cancel()
+                    return .cut(nil, .cancelled)
+                }
+                if writer != nil, received == length {
+                    last = piece
+                } else {
+                    await spool.append(piece)
+                }
+            }
+        } catch {
+            if !keepsCut { writer?.discard() }
+            let beginning = keepsCut ? try? await writer?.finish() : nil
+            return .cut(beginning, error as? OriginError ?? .cutBody(reason: "the body ended early"))
+        }
+        guard let writer, let content = try? await writer.finish() else {
+            spool.loseBacking()
+            if let last { await spool.append(last) }
+            return .passedOn
+        }
+        return .kept(content, last: last)
+    }
+}

@@ -1,0 +1,83 @@
+import CacheCore
+import HTTPModel
+import Synchronization
+import TestSupport
+
+/// A file at an origin that knows ranges, If-Range and If-None-Match, and counts the bytes that it sends.
+final class FileOrigin: Sendable {
+    struct State: Sendable {
+        var body: [UInt8]
+        /// nil: no tag.
+        var tag: String?
+        var cacheControl = "max-age=60"
+        var knowsRanges = true
+        /// Ends the body after so many bytes.
+        var cutAfter: Int?
+        /// Held back after the first half of what is sent.
+        var latch = Latch(isOpen: true)
+        var sent = 0
+    }
+
+    let state: Mutex<State>
+    private let port: ScriptedOriginPort
+
+    /// Answers from now on for all targets.
+    init(_ fixture: ReadFixture, length: Int, tag: String? = "\"1\"") {
+        port = fixture.origin
+        let bytes = (0..<length).map { UInt8(truncatingIfNeeded: $0 / 7 + $0) }
+        state = Mutex(State(body: bytes, tag: tag))
+        let clock = fixture.clock
+        port.answer { [self] (request: OriginRequest) throws(OriginError) in answer(request.fields, now: clock.now) }
+    }
+
+    var body: [UInt8] { state.withLock { $0.body } }
+    /// Body bytes sent so far.
+    var sent: Int { state.withLock { $0.sent } }
+    /// The Range of each request so far, "" where it had none.
+    var ranges: [String] { port.requests.map { $0.fields["Range"] ?? "" } }
+    var lastRequest: HTTPFields { port.requests.last?.fields ?? [:] }
+    func change(_ body: (inout State) -> Void) { state.withLock { body(&$0) } }
+
+    private func answer(_ request: HTTPFields, now: Double) -> OriginResponse {
+        state.withLock { state in
+            var fields: HTTPFields = ["Cache-Control": state.cacheControl, "Date": HTTPDate(now).text]
+            fields["ETag"] = state.tag
+            if let tag = state.tag, request["If-None-Match"] == tag {
+                return OriginResponse(status: 304, fields: fields, body: PacedBody([]))
+            }
+            let length = Int64(state.body.count)
+            var range = 0..<length
+            var status = 200
+            if state.knowsRanges, request["If-Range"].map({ $0 == state.tag }) ?? true,
+                let set = request["Range"].flatMap({ ByteRangeSet($0) })
+            {
+                guard case .satisfiable(let ranges) = set.resolve(length: length) else {
+                    fields["Content-Range"] = "bytes */\(length)"
+                    return OriginResponse(status: 416, fields: fields, body: PacedBody([]))
+                }
+                range = ranges[0]
+                status = 206
+                fields["Content-Range"] = ContentRange(range, length: length).text
+            }
+            fields["Content-Length"] = String(range.count)
+            var bytes = Array(state.body[Int(range.lowerBound)..<Int(range.upperBound)])
+            let isCut = (state.cutAfter ?? .max) < bytes.count
+            if let end = state.cutAfter, isCut { bytes = Array(bytes.prefix(end)) }
+            state.sent += bytes.count
+            let halves = [Array(bytes.prefix(bytes.count / 2)), Array(bytes.dropFirst(bytes.count / 2))]
+            return OriginResponse(
+                status: status, fields: fields,
+                body: PacedBody(halves.filter { !$0.isEmpty }, latch: state.latch, isCut: isCut))
+        }
+    }
+}
+
+extension ReadFixture {
+    /// Waits until nothing of the entry is incomplete or in the air.
+    func settle(_ target: String, until isSettled: (Entry) -> Bool) async throws {
+        while true {
+            if let entry = try await store.entry(key(target)), isSettled(entry) { return }
+            await Task.yield()
+        }
+    }
+}
