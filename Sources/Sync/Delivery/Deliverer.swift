@@ -12,8 +12,8 @@ package final class Deliverer: Delivery {
         /// Whether a task is claiming; `isWanted`: whether it is to look once more before it ends.
         var isPumping = false
         var isWanted = false
-        /// Claimed and not yet on their way, in order.
-        var waiting: ArraySlice<Claim> = []
+        /// Claimed and not yet on their way, in order. No slice: its emptied front would keep bodies of what is long delivered.
+        var waiting: [Claim] = []
         /// On their way to the origin.
         var sending = 0
         /// Those whose outcome is on its way to the disk.
@@ -178,7 +178,7 @@ package final class Deliverer: Delivery {
     private func send() {
         let concurrency = context.settings.current.replayConcurrency
         let claims = guarded.withLock { state in
-            let claims = state.waiting.prefix(max(0, concurrency - state.sending))
+            let claims = Array(state.waiting.prefix(max(0, concurrency - state.sending)))
             state.waiting.removeFirst(claims.count)
             state.sending += claims.count
             return claims
