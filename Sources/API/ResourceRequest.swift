@@ -2,7 +2,8 @@ package import CacheCore
 package import HTTPModel
 
 /// A request under /resources or /files after all checks that don't depend on its method: what reads and writes work with.
-package struct ResourceRequest: Sendable {
+/// A class, since it is handed on many times.
+package final class ResourceRequest: Sendable {
     /// As it arrived.
     package let head: RequestHead
     package let route: Route

@@ -30,7 +30,7 @@ package struct Service<View: HitView>: RequestHandler {
 
     package func handle(_ exchange: any Exchange) {
         counters.count(.requests)
-        Task { [pipeline] in await pipeline.run(exchange) }
+        Task(executorPreference: exchange.executor) { [pipeline] in await pipeline.run(exchange) }
     }
 
     package func refusal(status: Int, reason: String) -> (contentType: String, body: [UInt8]) {

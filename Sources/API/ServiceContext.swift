@@ -1,8 +1,8 @@
 package import CacheCore
 import HTTPModel
 
-/// What every handler works with; made once by the composition. All members are safe from any task.
-package struct ServiceContext: Sendable {
+/// What every handler works with; made once by the composition. A class, since it is handed on many times a request. All members are safe from any task.
+package final class ServiceContext: Sendable {
     package let store: any Store
     package let uploads: any UploadStore
     package let origin: any Origin

@@ -10,10 +10,11 @@
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { OUTPUT_SIZE = 131072 };
+enum { OUTPUT_SIZE = 131072, PART_AT_ONCE = 1 << 20 };
 
 void hl_want_read(hl_connection *c, int on) {
     if (c->closed_by_peer) on = 0;
@@ -77,6 +78,30 @@ int hl_put(hl_connection *c, const void *bytes, size_t length) {
     return 0;
 }
 
+int hl_send_part(hl_connection *c) {
+    int64_t before = c->file_left;
+    /* One that reads fast must not keep the others waiting. */
+    while (c->file_left > 0 && before - c->file_left < PART_AT_ONCE) {
+        size_t most = c->file_left < PART_AT_ONCE ? (size_t)c->file_left : PART_AT_ONCE;
+        off_t offset = (off_t)c->file_offset;
+        ssize_t n = sendfile(c->descriptor, c->file, &offset, most);
+        if (n > 0) {
+            c->file_offset += n;
+            c->file_left -= n;
+        } else if (n == 0) {
+            return -1; /* the file has become shorter */
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            break;
+        } else if (errno != EINTR) {
+            return -1;
+        }
+    }
+    if (c->file_left > 0) event_add(c->write_event, NULL);
+    if (c->file_left == 0) c->write_deadline = 0;
+    else if (c->file_left < before || c->write_deadline == 0) c->write_deadline = c->loop->now + c->loop->limits.write_seconds;
+    return 0;
+}
+
 /* Sends the loop's output, where answers of this connection stand. */
 static int flush_loop_output(hl_connection *c) {
     buffer *output = &c->loop->output;
@@ -135,6 +160,8 @@ static void use_heads(hl_connection *c, const uint8_t *bytes, size_t length) {
             return;
         }
         at += (size_t)head;
+        request.body_is_here =
+            !request.chunked && request.content_length > 0 && (uint64_t)request.content_length <= length - at;
         c->chunked = request.chunked;
         c->body_left = request.content_length;
         c->body_seen = 0;
@@ -159,6 +186,12 @@ static void use_heads(hl_connection *c, const uint8_t *bytes, size_t length) {
             continue;
         }
         /* An exchange is attached. */
+        if (answer == HL_TAKEN_WITH_BODY) {
+            at += (size_t)request.content_length;
+            c->body_left = 0;
+            c->body_done = 1;
+            c->expects = 0;
+        }
         if (flush_loop_output(c) < 0) {
             hl_destroy(c, 0);
             return;
@@ -295,6 +328,13 @@ static void on_write(evutil_socket_t descriptor, short what, void *argument) {
     } else {
         hl_buffer_release(&c->output);
         c->write_deadline = 0;
+        if (c->file_left > 0) {
+            if (hl_send_part(c) < 0) {
+                hl_destroy(c, 1);
+                return;
+            }
+            if (c->file_left > 0) return;
+        }
     }
     if (c->notify && waiting(&c->output) <= LOW_WATER && c->exchange) {
         c->notify = 0;

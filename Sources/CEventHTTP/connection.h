@@ -19,6 +19,7 @@ struct listener {
 struct hl_loop {
     struct event_base *base;
     struct event *wake_event;
+    struct event *again_event;
     struct event *sweep_event;
     int wake_descriptor;
     hl_callbacks callbacks;
@@ -48,6 +49,8 @@ struct hl_connection {
     int64_t body_left; /* of a Content-Length body */
     int64_t body_seen; /* of a chunked one */
     hl_chunks chunks;
+    int file;              /* whose part is being sent */
+    int64_t file_offset, file_left;
     double deadline;       /* 0: none */
     double write_deadline; /* 0: none */
     buffer input;          /* bytes read and not yet used */
@@ -55,6 +58,8 @@ struct hl_connection {
 };
 
 static inline size_t waiting(const buffer *b) { return b->end - b->start; }
+/* Sends what the socket takes of a file part; -1 where the connection or the file is broken. */
+int hl_send_part(hl_connection *c);
 void hl_buffer_release(buffer *b);
 void hl_buffer_keep(buffer *b, const void *bytes, size_t length);
 

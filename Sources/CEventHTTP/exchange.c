@@ -126,6 +126,19 @@ size_t hl_connection_write(hl_connection *c, const void *bytes, size_t length) {
     return waiting(&c->output);
 }
 
+void hl_connection_send_file(hl_connection *c, int file, int64_t offset, int64_t length) {
+    c->begun = 1;
+    c->file = file;
+    c->file_offset = offset;
+    c->file_left = length;
+    if (waiting(&c->output) == 0 && hl_send_part(c) < 0) {
+        hl_destroy(c, 1);
+        return;
+    }
+    if (c->file_left == 0) c->loop->callbacks.drained(c->exchange);
+    else c->notify = 1;
+}
+
 void hl_connection_notify_drained(hl_connection *c) {
     c->notify = 1;
     if (waiting(&c->output) <= LOW_WATER) {

@@ -77,6 +77,14 @@ static void on_wake(evutil_socket_t descriptor, short what, void *argument) {
     loop->callbacks.woken(loop->context);
 }
 
+static void on_again(evutil_socket_t descriptor, short what, void *argument) {
+    (void)descriptor;
+    (void)what;
+    hl_loop *loop = argument;
+    hl_tell_time(loop);
+    loop->callbacks.woken(loop->context);
+}
+
 hl_loop *hl_loop_new(const hl_callbacks *callbacks, void *context, const hl_limits *limits, int64_t *connections) {
     hl_loop *loop = calloc(1, sizeof *loop);
     if (!loop) return NULL;
@@ -92,8 +100,9 @@ hl_loop *hl_loop_new(const hl_callbacks *callbacks, void *context, const hl_limi
         return NULL;
     }
     loop->wake_event = event_new(loop->base, loop->wake_descriptor, EV_READ | EV_PERSIST, on_wake, loop);
+    loop->again_event = event_new(loop->base, -1, 0, on_again, loop);
     loop->sweep_event = event_new(loop->base, -1, EV_PERSIST, on_sweep, loop);
-    if (!loop->wake_event || !loop->sweep_event) {
+    if (!loop->wake_event || !loop->again_event || !loop->sweep_event) {
         hl_loop_free(loop);
         return NULL;
     }
@@ -130,6 +139,12 @@ void hl_loop_wake(hl_loop *loop) {
     (void)n;
 }
 
+void hl_loop_come_again(hl_loop *loop, int later) {
+    static const struct timeval at_once = {0, 0};
+    if (later) event_add(loop->again_event, &at_once);
+    else event_active(loop->again_event, EV_TIMEOUT, 0);
+}
+
 void hl_loop_drain(hl_loop *loop) {
     loop->draining = 1;
     for (struct listener *l = loop->listeners; l; l = l->next) event_del(l->event);
@@ -153,6 +168,7 @@ void hl_loop_free(hl_loop *loop) {
         loop->listeners = next;
     }
     if (loop->wake_event) event_free(loop->wake_event);
+    if (loop->again_event) event_free(loop->again_event);
     if (loop->sweep_event) event_free(loop->sweep_event);
     if (loop->wake_descriptor >= 0) close(loop->wake_descriptor);
     if (loop->base) event_base_free(loop->base);

@@ -8,7 +8,10 @@ enum ExchangeStep: Sendable {
     case readBody(CheckedContinuation<Result<[UInt8]?, ExchangeError>, Never>)
     /// Bytes of an answer; the continuation goes on when the client has taken enough.
     case write([UInt8], CheckedContinuation<Result<Void, ExchangeError>, Never>?)
-    case finish(keepAlive: Bool)
+    /// A part of a file; the continuation goes on when the client has taken it.
+    case writePart(FilePart, CheckedContinuation<Result<Void, ExchangeError>, Never>)
+    /// The last bytes of an answer, and its end.
+    case finish([UInt8], keepAlive: Bool)
     case abort
 }
 
@@ -25,25 +28,44 @@ final class ExchangeCore: @unchecked Sendable {
         var left: Int64?
         var sendsBody = true
         var keepAlive: Bool
+        /// Bytes on their way to the loop's thread.
+        var posted = 0
+        /// Bytes that waited for the client when the loop's thread last looked.
+        var waiting = 0
+        /// Whether nothing can be sent any more.
+        var isGone = false
+    }
+
+    /// What is known of the request's body without asking the loop's thread.
+    private struct Body {
+        /// All of it, where it came with the head and was not read yet.
+        var whole: [UInt8]?
+        /// Bytes that are still to be read; nil of a chunked one.
+        var left: Int64?
     }
 
     let head: RequestHead
     let loop: LoopBase
     let answer: Mutex<Answer>
+    private let body: Mutex<Body>
     private var connection: OpaquePointer?
     private var reader: CheckedContinuation<Result<[UInt8]?, ExchangeError>, Never>?
     private var writer: CheckedContinuation<Result<Void, ExchangeError>, Never>?
+    /// What the connection is sending.
+    private var part: FilePart?
     /// Set on the loop's thread; nothing more comes after.
     private var bodyEnd: Result<[UInt8]?, ExchangeError>?
 
     /// Bytes that may wait for the client before a writer is suspended.
     private static let highWater = 256 << 10
 
-    init(connection: OpaquePointer, loop: LoopBase, head: RequestHead, keepAlive: Bool) {
+    /// `body`: all of it, where it is here already.
+    init(connection: OpaquePointer, loop: LoopBase, head: RequestHead, body: [UInt8]?, keepAlive: Bool) {
         self.connection = connection
         self.loop = loop
         self.head = head
         self.answer = Mutex(Answer(keepAlive: keepAlive))
+        self.body = Mutex(Body(whole: body, left: head.bodyLength))
     }
 
     func post(_ step: ExchangeStep) { loop.post(.exchange(self, step)) }
@@ -63,6 +85,10 @@ final class ExchangeCore: @unchecked Sendable {
                 return
             }
             let waiting = bytes.withUnsafeBytes { hl_connection_write(connection, $0.baseAddress, $0.count) }
+            answer.withLock { answer in
+                answer.posted -= bytes.count
+                answer.waiting = waiting
+            }
             guard let continuation else { return }
             if self.connection == nil {
                 continuation.resume(returning: .failure(.disconnected))
@@ -72,7 +98,15 @@ final class ExchangeCore: @unchecked Sendable {
                 writer = continuation
                 hl_connection_notify_drained(connection)
             }
-        case .finish(let keepAlive):
+        case .writePart(let part, let continuation):
+            guard let connection else { return continuation.resume(returning: .failure(.disconnected)) }
+            self.part = part
+            writer = continuation
+            hl_connection_send_file(connection, part.descriptor, part.offset, Int64(part.length))
+        case .finish(let bytes, let keepAlive):
+            if let connection, !bytes.isEmpty {
+                _ = bytes.withUnsafeBytes { hl_connection_write(connection, $0.baseAddress, $0.count) }
+            }
             guard let connection else { return }
             detach()
             hl_connection_finish(connection, keepAlive ? 1 : 0)
@@ -120,13 +154,45 @@ final class ExchangeCore: @unchecked Sendable {
         }
     }
 
-    func drained() { writer.take()?.resume(returning: .success(())) }
+    /// The next piece of the body, or nil at its end, where the loop's thread need not be asked; `.some` then.
+    func bodyAtOnce() -> [UInt8]?? {
+        body.withLock { body in
+            if let whole = body.whole.take() {
+                body.left = 0
+                return .some(whole)
+            }
+            return body.left == 0 ? .some(nil) : nil
+        }
+    }
+
+    /// A piece of the body was read.
+    func noteRead(_ count: Int) { body.withLock { body in body.left = body.left.map { $0 - Int64(count) } } }
+
+    /// Hands bytes to the loop's thread; false where so many are on their way that the writer has to wait for its turn.
+    func postAtOnce(_ bytes: [UInt8]) throws(ExchangeError) -> Bool {
+        let isTaken = answer.withLock { answer -> Bool? in
+            if answer.isGone { return nil }
+            let mayGo = answer.posted + answer.waiting + bytes.count <= Self.highWater
+            answer.posted += bytes.count
+            return mayGo
+        }
+        guard let isTaken else { throw .disconnected }
+        if isTaken { post(.write(bytes, nil)) }
+        return isTaken
+    }
+
+    func drained() {
+        part = nil
+        writer.take()?.resume(returning: .success(()))
+    }
 
     func connectionClosed() { detach() }
 
     /// Releases the connection's reference: `self` may end with it.
     private func detach() {
         connection = nil
+        part = nil
+        answer.withLock { $0.isGone = true }
         reader.take()?.resume(returning: .failure(.disconnected))
         writer.take()?.resume(returning: .failure(.disconnected))
         Unmanaged.passUnretained(self).release()

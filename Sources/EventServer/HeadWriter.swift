@@ -33,8 +33,7 @@ enum HeadWriter {
             }
             bytes += field.name.utf8
             bytes += ": ".utf8
-            // A CR or LF in a value would be a second field or answer: it is sent as a space (RFC 9110 5.5).
-            bytes += field.value.fieldBytes.map { $0 == 13 || $0 == 10 || $0 == 0 ? 32 : $0 }
+            append(field.value, to: &bytes)
             bytes += "\r\n".utf8
         }
         if !hasDate { bytes += "Date: \(DateText.now)\r\n".utf8 }
@@ -50,6 +49,16 @@ enum HeadWriter {
         }
         bytes += "\r\n".utf8
         return bytes
+    }
+
+    /// A CR or LF in a value would be a second field or answer: it is sent as a space (RFC 9110 5.5).
+    private static func append(_ value: String, to bytes: inout [UInt8]) {
+        // 0xF4 begins what may stand for bytes that are no UTF-8.
+        if value.utf8.contains(where: { $0 < 0x20 || $0 == 0xF4 }) {
+            bytes += value.fieldBytes.map { $0 == 13 || $0 == 10 || $0 == 0 ? 32 : $0 }
+        } else {
+            bytes += value.utf8
+        }
     }
 
     private static func reason(_ status: Int) -> String {

@@ -7,20 +7,29 @@ import Synchronization
 /// Work for a loop's thread.
 enum LoopJob: Sendable {
     case exchange(ExchangeCore, ExchangeStep)
+    /// A part of a task that prefers this thread.
+    case task(UnownedJob)
     /// Tells how many connections have an exchange or unsent bytes.
     case count(CheckedContinuation<Int, Never>)
     case drain
     case stop
 }
 
-/// What the C callbacks call: the part of a loop that is not generic.
+/// What the C callbacks call: the part of a loop that is not generic. Tasks that prefer it run on its thread.
 ///
-/// Unchecked: `handle` is written before the thread starts; the connections behind it are touched on that thread only, and
+/// Unchecked: `taken` and `nextTaken` are the thread's own; `handle` is written before the thread starts; the connections behind it are touched on that thread only, and
 /// `hl_loop_wake` is safe from any.
 class LoopBase: @unchecked Sendable {
     fileprivate(set) var handle: OpaquePointer?
     private let jobs = Mutex<(waiting: [LoopJob], hasEnded: Bool)>(([], false))
     private let thread = Mutex<pthread_t?>(nil)
+    /// The thread while it runs, 0 else.
+    private let running = Atomic<UInt>(0)
+    /// Jobs that were taken from `jobs`, and the next of them to do.
+    private var taken: [LoopJob] = []
+    private var nextTaken = 0
+    /// So many jobs are done before the sockets are looked at again: hits must not wait long.
+    private static let jobsAtOnce = 8
     private let finish = Mutex<(isDone: Bool, waiters: [CheckedContinuation<Void, Never>])>((false, []))
 
     fileprivate init() {}
@@ -44,25 +53,47 @@ class LoopBase: @unchecked Sendable {
             return (jobs.waiting.count == 1, jobs.hasEnded)
         }
         if hasEnded {
-            perform(job)
+            performElsewhere(job)
         } else if isFirst {
-            hl_loop_wake(handle)
+            if running.load(ordering: .relaxed) == pthread_self() {
+                hl_loop_come_again(handle, 0)
+            } else {
+                hl_loop_wake(handle)
+            }
         }
     }
 
-    fileprivate func runJobs() { takeJobs(atEnd: false).forEach(perform) }
+    fileprivate func runJobs() {
+        for _ in 0..<Self.jobsAtOnce {
+            guard let job = takeJob() else { return }
+            perform(job)
+        }
+        hl_loop_come_again(handle, 1)
+    }
 
-    private func takeJobs(atEnd: Bool) -> [LoopJob] {
-        jobs.withLock { jobs in
-            let all = jobs.waiting
-            jobs.waiting.removeAll(keepingCapacity: !atEnd)
-            if atEnd { jobs.hasEnded = true }
-            return all
+    private func takeJob() -> LoopJob? {
+        if nextTaken == taken.count {
+            taken.removeAll(keepingCapacity: true)
+            nextTaken = 0
+            jobs.withLock { swap(&$0.waiting, &taken) }
+            if taken.isEmpty { return nil }
+        }
+        nextTaken += 1
+        return taken[nextTaken - 1]
+    }
+
+    /// The thread is gone: a task goes on in the pool, and the rest can only fail.
+    private func performElsewhere(_ job: LoopJob) {
+        if case .task(let task) = job {
+            Task.detached { [self] in task.runSynchronously(on: asUnownedTaskExecutor()) }
+        } else {
+            perform(job)
         }
     }
 
     private func perform(_ job: LoopJob) {
         switch job {
+        case .task(let task): task.runSynchronously(on: asUnownedTaskExecutor())
         case .exchange(let exchange, let step): exchange.perform(step)
         case .count(let continuation): continuation.resume(returning: Int(hl_loop_busy(handle)))
         case .drain: hl_loop_drain(handle)
@@ -96,8 +127,11 @@ class LoopBase: @unchecked Sendable {
     }
 
     fileprivate func run() {
+        running.store(UInt(pthread_self()), ordering: .relaxed)
         hl_loop_run(handle)
-        takeJobs(atEnd: true).forEach(perform)
+        running.store(0, ordering: .relaxed)
+        jobs.withLock { $0.hasEnded = true }
+        while let job = takeJob() { perform(job) }
         let waiters = finish.withLock { state in
             state.isDone = true
             let all = state.waiters
@@ -119,6 +153,10 @@ class LoopBase: @unchecked Sendable {
     }
 
     deinit { if let handle { hl_loop_free(handle) } }
+}
+
+extension LoopBase: TaskExecutor {
+    func enqueue(_ job: consuming ExecutorJob) { post(.task(UnownedJob(job))) }
 }
 
 private func runLoopThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
@@ -192,10 +230,15 @@ final class Loop<Handler: RequestHandler>: LoopBase, @unchecked Sendable {
             minorVersion: Int(r.pointee.minor_version),
             bodyLength: r.pointee.chunked != 0 ? nil : r.pointee.content_length,
             expectsContinue: r.pointee.expects_continue != 0, listener: ListenerID(rawValue: Int(listener)))
-        let core = ExchangeCore(connection: connection, loop: self, head: head, keepAlive: r.pointee.keep_alive != 0)
+        let body =
+            r.pointee.body_is_here == 0
+            ? nil
+            : Array(UnsafeRawBufferPointer(start: base.baseAddress! + base.count, count: Int(head.bodyLength ?? 0)))
+        let core = ExchangeCore(
+            connection: connection, loop: self, head: head, body: body, keepAlive: r.pointee.keep_alive != 0)
         hl_connection_attach(connection, Unmanaged.passRetained(core).toOpaque())
         handler.handle(ServerExchange(core))
-        return Int32(HL_TAKEN)
+        return Int32(body == nil ? HL_TAKEN : HL_TAKEN_WITH_BODY)
     }
 
     fileprivate override func refuse(_ status: Int, _ reason: String) {

@@ -19,9 +19,13 @@ final class ServerExchange: Exchange {
     }
 
     var head: RequestHead { core.head }
+    var executor: (any TaskExecutor)? { core.loop }
 
     func readBody() async throws(ExchangeError) -> [UInt8]? {
-        try await withCheckedContinuation { core.post(.readBody($0)) }.get()
+        if let piece = core.bodyAtOnce() { return piece }
+        let piece = try await withCheckedContinuation { core.post(.readBody($0)) }.get()
+        core.noteRead(piece?.count ?? 0)
+        return piece
     }
 
     func respond(_ head: ResponseHead, body: [UInt8]) { Self.respond(core, head, body) }
@@ -35,8 +39,7 @@ final class ServerExchange: Exchange {
         var bytes = HeadWriter.bytes(of: head, framing: framing, connection: core.connectionField(keepAlive))
         if !isHead && !hasNoBody { bytes += body }
         core.answer.withLock { $0.isOver = true }
-        core.post(.write(bytes, nil))
-        core.post(.finish(keepAlive: keepAlive))
+        core.post(.finish(bytes, keepAlive: keepAlive))
     }
 
     func begin(_ head: ResponseHead, length: Int64?) {
@@ -52,14 +55,15 @@ final class ServerExchange: Exchange {
         } else {
             framing = .chunked
         }
+        let bytes = HeadWriter.bytes(of: head, framing: framing, connection: core.connectionField(keepAlive))
         core.answer.withLock { answer in
+            answer.posted += bytes.count
             answer.keepAlive = keepAlive
             answer.sendsBody = !hasNoBody
             answer.left = hasNoBody ? nil : length
             if case .chunked = framing { answer.isChunked = true }
         }
-        core.post(
-            .write(HeadWriter.bytes(of: head, framing: framing, connection: core.connectionField(keepAlive)), nil))
+        core.post(.write(bytes, nil))
     }
 
     func write(_ piece: [UInt8]) async throws(ExchangeError) {
@@ -72,7 +76,19 @@ final class ServerExchange: Exchange {
         let bytes =
             isChunked
             ? Array("\(String(piece.count, radix: 16))\r\n".utf8) + piece + Array("\r\n".utf8) : piece
+        if try core.postAtOnce(bytes) { return }
         try await withCheckedContinuation { core.post(.write(bytes, $0)) }.get()
+    }
+
+    func write(_ part: FilePart) async throws {
+        let (sends, isChunked) = core.answer.withLock { answer in
+            (answer.sendsBody && !answer.isOver && (answer.left.map { $0 >= part.length } ?? true), answer.isChunked)
+        }
+        guard sends, !isChunked else { return try await write(part.bytes) }
+        core.answer.withLock { answer in
+            if let left = answer.left { answer.left = left - Int64(part.length) }
+        }
+        try await withCheckedContinuation { core.post(.writePart(part, $0)) }.get()
     }
 
     func finish() {
@@ -83,8 +99,7 @@ final class ServerExchange: Exchange {
         }
         guard !wasOver else { return }
         guard isWhole else { return core.post(.abort) }
-        if isChunked { core.post(.write(Array("0\r\n\r\n".utf8), nil)) }
-        core.post(.finish(keepAlive: keepAlive))
+        core.post(.finish(isChunked ? Array("0\r\n\r\n".utf8) : [], keepAlive: keepAlive))
     }
 
     func abort() {

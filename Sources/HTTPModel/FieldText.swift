@@ -4,11 +4,16 @@
 /// (a private-use scalar nobody sends), so that what was received can be sent again byte for byte (RFC 9110 5.5, obs-text).
 extension String {
     /// Decodes field bytes. Never fails; `fieldBytes` gives the same bytes back.
-    package init(fieldBytes bytes: some Collection<UInt8>) {
+    @inlinable package init(fieldBytes bytes: some Collection<UInt8>) {
         if let text = String(validating: bytes, as: UTF8.self), text.isPlainFieldText {
             self = text
-            return
+        } else {
+            self.init(escaping: Array(bytes))
         }
+    }
+
+    /// Decodes bytes of which some have to be escaped.
+    @usableFromInline package init(escaping bytes: [UInt8]) {
         var scalars = String.UnicodeScalarView()
         var rest = bytes[...]
         while let first = rest.first {
@@ -43,7 +48,10 @@ extension String {
     }
 
     /// Whether the text came from valid UTF-8 alone.
-    package var isPlainFieldText: Bool { !unicodeScalars.contains { $0.isEscapedByte } }
+    @usableFromInline package var isPlainFieldText: Bool {
+        // The first byte of an escape in UTF-8 is 0xF4.
+        !utf8.contains(0xF4) || !unicodeScalars.contains { $0.isEscapedByte }
+    }
 }
 
 extension Unicode.Scalar {

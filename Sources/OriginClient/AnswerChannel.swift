@@ -76,6 +76,14 @@ final class AnswerChannel: Sendable {
     /// Whether the transfer has ended, well or not.
     var isOver: Bool { state.withLock { $0.end != nil } }
 
+    /// The body, where it has arrived as a whole and in one piece.
+    var whole: [UInt8]? {
+        state.withLock { state in
+            guard case .success = state.end, state.pieces.count - state.first <= 1 else { return nil }
+            return state.first < state.pieces.count ? state.pieces[state.first] : []
+        }
+    }
+
     // MARK: the thread's side
 
     func deliver(_ head: AnswerHead) {
@@ -115,10 +123,11 @@ final class AnswerChannel: Sendable {
         if let (reader, result) = woken { reader.resume(returning: result) }
     }
 
-    /// Ends the transfer. Where no head was delivered the error is the answer to the request.
-    func finish(_ result: Result<Void, OriginError>) {
+    /// Ends the transfer. Where no head was delivered, `head` is the answer to the request, or else the error.
+    func finish(_ result: Result<Void, OriginError>, head: AnswerHead? = nil) {
         let (waiter, head) = state.withLock { state in
             if state.end == nil { state.end = result }
+            if state.head == nil, let head { state.head = .success(head) }
             if state.head == nil, case .failure(let error) = result { state.head = .failure(error) }
             return (state.headWaiter.take(), state.head)
         }

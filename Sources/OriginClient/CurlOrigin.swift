@@ -29,7 +29,9 @@ package final class CurlOrigin: Origin {
         }
         let head = try await run(job)
         let body = AnswerBody(job.answer, id: job.id, thread: thread)
-        return OriginResponse(status: head.status, fields: head.fields, body: body, isDelimited: head.isDelimited)
+        return OriginResponse(
+            status: head.status, fields: head.fields, body: body, isDelimited: head.isDelimited,
+            whole: job.answer.whole)
     }
 
     package func probeConnection() async throws(OriginError) {

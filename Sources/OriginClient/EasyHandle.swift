@@ -78,9 +78,13 @@ import HTTPModel
         set(CURLOPT_MAXAGE_CONN, job.isRepeatable ? 118 : 1)
         unsafe curl_slist_free_all(lines)
         unsafe lines = nil
-        for line in job.lines {
-            unsafe line.withUnsafeBytes { bytes in
-                unsafe lines = unsafe curl_slist_append(lines, bytes.assumingMemoryBound(to: CChar.self).baseAddress)
+        unsafe job.lines.withUnsafeBytes { bytes in
+            let text = unsafe bytes.assumingMemoryBound(to: CChar.self)
+            var start = 0
+            while start < text.count {
+                unsafe lines = unsafe curl_slist_append(lines, text.baseAddress! + start)
+                while unsafe text[start] != 0 { start += 1 }
+                start += 1
             }
         }
         unsafe set(CURLOPT_HTTPHEADER, lines)

@@ -28,46 +28,46 @@ struct HeadReader {
     init(isHeadRequest: Bool) { self.isHeadRequest = isHeadRequest }
 
     /// Takes one line with its line end.
-    mutating func take(_ raw: [UInt8]) -> Step {
+    mutating func take(_ raw: UnsafeRawBufferPointer) -> Step {
         size += raw.count
         guard size <= Self.limit else { return .bad("the head of the answer is too large") }
         var end = raw.count
-        while end > 0, raw[end - 1] == 0x0A || raw[end - 1] == 0x0D { end -= 1 }
-        let line = raw[..<end]
-        if status == 0 { return takeStatus(line) }
-        if line.isEmpty { return endOfHead() }
-        return takeField(line)
+        while end > 0, unsafe raw[end - 1] == 0x0A || raw[end - 1] == 0x0D { end -= 1 }
+        let line = unsafe UnsafeRawBufferPointer(rebasing: raw[..<end])
+        if status == 0 { return unsafe takeStatus(Array(line)) }
+        if unsafe line.isEmpty { return endOfHead() }
+        return unsafe takeField(line)
     }
 
-    private mutating func takeStatus(_ line: ArraySlice<UInt8>) -> Step {
+    private mutating func takeStatus(_ line: [UInt8]) -> Step {
         let parts = line.split(separator: 0x20, maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count >= 2, parts[0].starts(with: Array("HTTP/".utf8)), parts[1].count == 3,
-            parts[1].allSatisfy(\.isDigit)
+        guard parts.count >= 2, parts[0].starts(with: "HTTP/".utf8), parts[1].count == 3,
+            parts[1].allSatisfy({ $0.isDigit })
         else { return .bad("the status line is malformed") }
         status = parts[1].reduce(0) { $0 * 10 + Int($1 - 0x30) }
         isHTTP2 = parts[0].dropFirst(5).first == UInt8(ascii: "2")
         return status >= 100 && status != 101 ? .more : .bad("the origin answered with status \(status)")
     }
 
-    private mutating func takeField(_ line: ArraySlice<UInt8>) -> Step {
+    private mutating func takeField(_ line: UnsafeRawBufferPointer) -> Step {
         // A control byte would let an answer reach other clients as two (RFC 9110 5.5).
-        guard line.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
+        guard unsafe line.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
             return .bad("a field of the answer holds a control byte")
         }
-        if line[0].isFieldSpace {
+        if unsafe line[0].isFieldSpace {
             // A folded line (RFC 9112 5.2) belongs to the one before.
             guard let last = fields.indices.last else { return .bad("the head of the answer is malformed") }
-            fields[last].value += " " + String(fieldBytes: Self.trimmed(line[...]))
+            fields[last].value += unsafe " " + Self.text(line[...])
             return .more
         }
-        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else {
+        guard let colon = unsafe line.firstIndex(of: UInt8(ascii: ":")) else {
             return .bad("a field of the answer has no colon")
         }
-        let name = Self.trimmed(line[..<colon])
-        guard !name.isEmpty, name.allSatisfy(\.isTokenByte) else {
+        let name = unsafe Self.text(line[..<colon])
+        guard !name.isEmpty, name.utf8.allSatisfy({ $0.isTokenByte }) else {
             return .bad("a field name of the answer is malformed")
         }
-        fields.append(String(fieldBytes: name), String(fieldBytes: Self.trimmed(line[(colon + 1)...])))
+        fields.append(name, unsafe Self.text(line[(colon + 1)...]))
         return .more
     }
 
@@ -85,29 +85,15 @@ struct HeadReader {
         if codings != nil { fields.remove("Content-Length") }
         let hasNoBody = isHeadRequest || status == 204 || status == 304
         let isDelimited = hasNoBody || isHTTP2 || isChunked || codings == nil && !lengths.isEmpty
-        fields.removeHopByHop()
+        HopByHop.remove(from: &fields)
         return .complete(AnswerHead(status: status, fields: fields, isDelimited: isDelimited))
     }
 
-    private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        var slice = bytes
-        while let first = slice.first, first.isFieldSpace { slice = slice.dropFirst() }
-        while let last = slice.last, last.isFieldSpace { slice = slice.dropLast() }
-        return slice
+    /// Without the space around it.
+    private static func text(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
+        var slice = unsafe bytes
+        while let first = unsafe slice.first, first.isFieldSpace { unsafe slice = slice.dropFirst() }
+        while let last = unsafe slice.last, last.isFieldSpace { unsafe slice = slice.dropLast() }
+        return unsafe String(fieldBytes: UnsafeRawBufferPointer(rebasing: slice))
     }
-}
-
-extension HTTPFields {
-    /// Removes what is for one connection only (RFC 9110 7.6.1): Connection, the fields that it names, and the known ones.
-    mutating func removeHopByHop() {
-        let named = values("Connection").flatMap { $0.split(separator: ",").map { String($0.trimmingFieldSpace) } }
-        removeAll { field in
-            Self.hopByHop.contains { field.name.equalsIgnoringASCIICase($0) }
-                || named.contains { field.name.equalsIgnoringASCIICase($0) }
-        }
-    }
-
-    private static let hopByHop = [
-        "Connection", "Keep-Alive", "Proxy-Connection", "TE", "Trailer", "Transfer-Encoding", "Upgrade",
-    ]
 }

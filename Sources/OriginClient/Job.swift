@@ -18,8 +18,8 @@ struct Job: Sendable {
     let method: HTTPMethod
     /// The request target with the base's prefix, ending in NUL.
     let target: [UInt8]
-    /// Field lines as libcurl takes them, each ending in NUL.
-    let lines: [[UInt8]]
+    /// Field lines as libcurl takes them, each ending in NUL, one behind the other.
+    let lines: [UInt8]
     let body: Body
     let answer: AnswerChannel
     /// True for a bare connection without a request.
@@ -39,7 +39,7 @@ struct Job: Sendable {
     /// Throws where the request can't be put on the wire as one.
     init(_ request: OriginRequest, id: Int, prefix: String) throws(OriginError) {
         let method = request.method
-        guard !method.rawValue.isEmpty, method.rawValue.utf8.allSatisfy(\.isTokenByte) else {
+        guard !method.rawValue.isEmpty, method.rawValue.utf8.allSatisfy({ $0.isTokenByte }) else {
             throw .badAnswer(reason: "the method can't be sent")
         }
         var target = request.target.fieldBytes
@@ -80,27 +80,36 @@ struct Job: Sendable {
         }
     }
 
+    /// What libcurl or the connection makes.
+    private static let framing = [
+        "Host", "Content-Length", "Transfer-Encoding", "Connection", "Expect", "Keep-Alive", "TE", "Trailer",
+        "Upgrade", "Proxy-Connection",
+    ]
+
     /// The fields of the request, and an empty line for each that libcurl would add by itself.
-    private static func lines(_ fields: HTTPFields) throws(OriginError) -> [[UInt8]] {
-        let framing = [
-            "Host", "Content-Length", "Transfer-Encoding", "Connection", "Expect", "Keep-Alive", "TE", "Trailer",
-            "Upgrade", "Proxy-Connection",
-        ]
-        var lines: [[UInt8]] = []
-        lines.reserveCapacity(fields.count + 3)
+    private static func lines(_ fields: HTTPFields) throws(OriginError) -> [UInt8] {
+        var lines: [UInt8] = []
+        lines.reserveCapacity(512)
         for field in fields where !framing.contains(where: { field.name.equalsIgnoringASCIICase($0) }) {
             let value = field.value.fieldBytes
-            guard !field.name.isEmpty, field.name.utf8.allSatisfy(\.isTokenByte),
+            guard !field.name.isEmpty, field.name.utf8.allSatisfy({ $0.isTokenByte }),
                 value.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 })
             else { throw .badAnswer(reason: "the field \(field.name) can't be sent") }
             // libcurl drops "Name:" and sends "Name;" as "Name:".
-            let isEmpty = value.allSatisfy(\.isFieldSpace)
-            lines.append(Array(field.name.utf8) + (isEmpty ? [0x3B] : [0x3A, 0x20] + value) + [0])
+            lines += field.name.utf8
+            if value.allSatisfy({ $0.isFieldSpace }) {
+                lines.append(0x3B)
+            } else {
+                lines += [0x3A, 0x20]
+                lines += value
+            }
+            lines.append(0)
         }
         for name in ["Accept", "Content-Type", "User-Agent"] where !fields.contains(name) {
-            lines.append(Array(name.utf8) + [0x3A, 0])
+            lines += name.utf8
+            lines += [0x3A, 0]
         }
-        lines.append(Array("Expect:".utf8) + [0])
+        lines += "Expect:\0".utf8
         return lines
     }
 }

@@ -58,7 +58,7 @@ final class Transfer {
         progress()
         // After the final head: trailers.
         guard head == nil else { return line.count }
-        switch unsafe reader.take(Array(line)) {
+        switch unsafe reader.take(line) {
         case .more: break
         case .complete(let head):
             self.head = head
@@ -143,16 +143,14 @@ final class Transfer {
     /// Ends everything that belongs to the transfer, which libcurl no longer has.
     func end(_ code: CURLcode, because reason: OriginError? = nil) {
         if let reason { failure = reason }
-        if let head, !isHeadDelivered {
-            isHeadDelivered = true
-            job.answer.deliver(head)
-        }
         let outcome = outcome(code)
         if job.isProbe, case .success = outcome {
             // A bare connection has no head; who waits for it gets an empty one.
-            job.answer.deliver(AnswerHead(status: 0, fields: [:], isDelimited: true))
+            head = AnswerHead(status: 0, fields: [:], isDelimited: true)
         }
-        job.answer.finish(outcome)
+        // Head and end together: who waits for the head sees that the body is whole.
+        job.answer.finish(outcome, head: isHeadDelivered ? nil : head)
+        isHeadDelivered = true
         if case .upload(let upload) = job.body { upload.close() }
     }
 

@@ -6,8 +6,14 @@ extension SQLiteStore {
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (Connection) throws -> Value
     ) async throws(StoreError) -> Value {
+        try await Self.read(shared, body)
+    }
+
+    static func read<Value: Sendable>(
+        _ shared: StoreShared, _ body: @escaping @Sendable (Connection) throws -> Value
+    ) async throws(StoreError) -> Value {
         let outcome: Result<Value, StoreError> = await withCheckedContinuation { continuation in
-            let isAdded = shared.reads.add { [shared] connection in
+            let isAdded = shared.reads.add { connection in
                 guard let connection else {
                     continuation.resume(returning: .failure(.failed(reason: "the database can't be opened")))
                     return
@@ -41,6 +47,11 @@ extension SQLiteStore {
     }
 
     package func entry(_ key: EntryKey) async throws(StoreError) -> Entry? {
+        switch shared.memory.known.look(up: key) {
+        case .absent: return nil
+        case .unknown: break
+        case .outgrown: Task { [shared] in await Self.fillKnown(shared) }
+        }
         var earlier: Entry?
         while let found = try await storedEntry(key) {
             // Bodies that went between the look and the hold belong to copies that have made way: what is there now?

@@ -75,6 +75,7 @@ package final class SQLiteStore: Store {
             for conflict in start.queue.conflicts { state.conflicts[conflict.id] = conflict }
             state.totals = start.totals
         }
+        shared.memory.known.prepare(entries: Int(clamping: start.totals.entries))
         writer = ServiceThread {
             guard let connection = try? Self.connect(path) else {
                 while let jobs = shared.jobs.takeAll() {
@@ -156,6 +157,7 @@ package final class SQLiteStore: Store {
 
     /// Removes orphaned bodies once, and what is older than the retention every ten minutes.
     private static func keepUp(_ shared: StoreShared) async {
+        await fillKnown(shared)
         enqueue(shared) { transaction in
             for digest in shared.bodies.digests() { try transaction.dropUnlessReferred(digest) }
         }

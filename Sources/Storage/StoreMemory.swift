@@ -55,6 +55,7 @@ final class StoreMemory: Sendable {
     }
 
     let state = Mutex(State())
+    let known = KnownEntries()
 
     /// Remembers that an entry was read; written only when copies must go.
     func noteUse(of key: EntryKey, at time: Double) {

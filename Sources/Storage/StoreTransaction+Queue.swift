@@ -4,8 +4,11 @@ import CacheCore
 extension StoreTransaction {
     mutating func put(_ operation: Operation) throws {
         touch(operation.shownIn)
+        // A sequence beyond all others is of a new operation: there is nothing to look for.
+        if unfinished(operation.id) != nil || operation.sequence <= effects.totals.lastSequence {
+            try remove(operation.id)
+        }
         raiseSequence(to: operation.sequence)
-        try remove(operation.id)
         let record = operation.record
         try refer(to: operation.contents, insteadOf: [], held: true)
         addOperationBytes(Int64(record.count))

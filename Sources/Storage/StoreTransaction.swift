@@ -9,7 +9,7 @@ struct StoreTransaction {
     let options: StoreOptions
     let now: Double
     /// Of the jobs before it in the same transaction.
-    let earlier: CommitEffects
+    private(set) var earlier: CommitEffects
     private(set) var effects: CommitEffects
 
     init(
@@ -23,6 +23,14 @@ struct StoreTransaction {
         self.now = now
         self.earlier = earlier
         effects = CommitEffects(totals: earlier.totals)
+    }
+
+    /// Ends the job: the effects of those before it, and its own where it succeeded.
+    mutating func takeEffects(ofJobToo isDone: Bool) -> CommitEffects {
+        var all = CommitEffects(totals: earlier.totals)
+        swap(&all, &earlier)
+        if isDone { all.merge(effects) }
+        return all
     }
 
     /// Applies all changes, makes room, and throws `StoreError.full` where there is none.
@@ -200,7 +208,10 @@ struct StoreTransaction {
             """, .text(key.partition.text), .text(key.target.text), .integer(size), .real(now),
             .integer(entry.isEvictable ? 1 : 0), .blob(record))
         effects.totals.copies += size
-        if stored == nil { effects.totals.entries += 1 }
+        if stored == nil {
+            memory.known.add(key)
+            effects.totals.entries += 1
+        }
     }
 
     /// Changes an entry's copies where `change` says that it did; makes an entry only where `orNew`.

@@ -43,14 +43,14 @@ final class StoreWriter {
         do {
             let connection = try healthyConnection()
             try setSynchronous(connection, full: jobs.contains { $0.isDurable })
-            try connection.execute("BEGIN IMMEDIATE")
+            try connection.run("BEGIN IMMEDIATE")
             let before = shared.memory.state.withLock { $0.totals }
             var effects = CommitEffects(totals: before)
             for job in jobs {
                 answers.append((job, try apply(job, in: connection, &effects)))
             }
             try write(effects.totals, in: connection)
-            try connection.execute("COMMIT")
+            try connection.run("COMMIT")
             show(effects)
         } catch {
             if let connection, connection.isInTransaction { try? connection.execute("ROLLBACK") }
@@ -106,10 +106,13 @@ final class StoreWriter {
     private func apply(
         _ job: WriteJob, in connection: Connection, _ effects: inout CommitEffects
     ) throws -> Result<Void, StoreError> {
-        try connection.execute("SAVEPOINT job")
+        try connection.run("SAVEPOINT job")
+        // Handed over and taken back: a second holder would make each job copy what all before it brought.
+        let earlier = effects
+        effects = CommitEffects(totals: earlier.totals)
         var transaction = StoreTransaction(
             connection: connection, memory: shared.memory, bodies: shared.bodies, options: shared.options,
-            now: shared.clock.now, earlier: effects)
+            now: shared.clock.now, earlier: consume earlier)
         do {
             switch job.work {
             case .changes(let changes): try transaction.apply(changes)
@@ -117,12 +120,13 @@ final class StoreWriter {
             }
         } catch {
             guard connection.isInTransaction else { throw error }
-            try connection.execute("ROLLBACK TO job")
-            try connection.execute("RELEASE job")
+            try connection.run("ROLLBACK TO job")
+            try connection.run("RELEASE job")
+            effects = transaction.takeEffects(ofJobToo: false)
             return .failure(storeError(error))
         }
-        try connection.execute("RELEASE job")
-        effects.merge(transaction.effects)
+        try connection.run("RELEASE job")
+        effects = transaction.takeEffects(ofJobToo: true)
         return .success(())
     }
 

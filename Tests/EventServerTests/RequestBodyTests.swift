@@ -71,4 +71,29 @@ import Testing
         #expect(await server.journal.nextError() == .disconnected)
         await server.stop()
     }
+
+    @Test func `a body that comes with its head is read as sent, and the request behind it is answered`() async throws {
+        let server = try ScriptedServer { exchange, _ throws(ExchangeError) in
+            var body: [UInt8] = []
+            while let piece = try await exchange.readBody() { body += piece }
+            exchange.respond(ResponseHead(status: 200), body: body + Array("|\(exchange.head.target)".utf8))
+        }
+        let client = try server.client()
+        client.send("PUT /1 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabcPUT /2 HTTP/1.1\r\nHost: a\r\n")
+        client.send("Content-Length: 2\r\n\r\nde")
+        let answers = await client.read { $0.hasSuffix("|/2") }
+        #expect(answers.contains("\r\n\r\nabc|/1HTTP/1.1 200"))
+        #expect(answers.hasSuffix("\r\n\r\nde|/2"))
+        await server.stop()
+    }
+
+    @Test func `a body that came with its head and is not read is passed over`() async throws {
+        let server = try ScriptedServer { exchange, _ throws(ExchangeError) in
+            exchange.respond(ResponseHead(status: 200), body: Array(exchange.head.target.utf8))
+        }
+        let client = try server.client()
+        client.send("PUT /1 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabcGET /2 HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(await client.read { $0.hasSuffix("/2") }.contains("\r\n\r\n/1HTTP/1.1 200"))
+        await server.stop()
+    }
 }

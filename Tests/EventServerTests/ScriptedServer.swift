@@ -53,7 +53,7 @@ struct ScriptedHandler: RequestHandler {
     }
 
     func handle(_ exchange: any Exchange) {
-        Task {
+        Task(executorPreference: exchange.executor) {
             do throws(ExchangeError) {
                 try await script(exchange, journal)
             } catch {

@@ -7,11 +7,11 @@ struct Gatekeeper: Sendable {
 
     /// The pages that need no token.
     private static func isOpen(_ path: Substring) -> Bool {
-        ["/cache/ui", "/health", "/problems"].contains { path == $0 || path.hasPrefix($0 + "/") }
+        ["/cache/ui", "/health", "/problems"].contains { path.isOrLies(under: $0) }
     }
 
     private static func isManagement(_ path: Substring) -> Bool {
-        ["/cache", "/metrics"].contains { path == $0 || path.hasPrefix($0 + "/") }
+        ["/cache", "/metrics"].contains { path.isOrLies(under: $0) }
     }
 
     /// What the request may do, or the refusal as a `Problem`. `path` without query.
@@ -60,8 +60,12 @@ struct Gatekeeper: Sendable {
 
     /// Compares host names without port.
     private func isAllowed(host authority: String) -> Bool {
+        let local = ["localhost", "127.0.0.1", "[::1]"]
+        // Most name one of these, without anything that would have to be taken apart but a port.
+        let end = authority.utf8.last.map { $0.isDigit } == true ? authority.utf8.lastIndex(of: UInt8(ascii: ":")) : nil
+        if let end, local.contains(where: { authority[..<end].equalsIgnoringASCIICase($0) }) { return true }
         let host = URLReference("http://" + authority).host ?? ""
-        return ["localhost", "127.0.0.1", "[::1]"].contains(host) || settings.listenHosts.contains(host)
+        return local.contains(host) || settings.listenHosts.contains(host)
             || settings.allowedHosts.contains {
                 $0.equalsIgnoringASCIICase(host) || $0.equalsIgnoringASCIICase(authority)
             }

@@ -32,6 +32,7 @@ final class GuardedExchange: Exchange {
     }
 
     func write(_ piece: [UInt8]) async throws(ExchangeError) { try await inner.write(piece) }
+    func write(_ part: FilePart) async throws { try await inner.write(part) }
 
     func finish() {
         if move(from: .begun, to: .ended) { inner.finish() }

@@ -49,7 +49,7 @@ struct Pipeline: Sendable {
         fields["Content-Type"] = "application/problem+json"
         fields["X-Content-Type-Options"] = "nosniff"
         if !fields.contains("Cache-Control") { fields["Cache-Control"] = "no-store" }
-        let path = exchange.head.target.prefix { $0 != "?" }
+        let path = Substring(exchange.head.target.utf8.prefix { $0 != UInt8(ascii: "?") })
         exchange.respond(
             ResponseHead(status: problem.status, fields: fields), body: problem.body(instance: String(path)))
     }
@@ -58,9 +58,9 @@ struct Pipeline: Sendable {
         let head = exchange.head
         let settings = context.settings.current
         let target = Self.originForm(head.target)
-        let path = target.prefix { $0 != "?" }
+        let path = Substring(target.utf8.prefix { $0 != UInt8(ascii: "?") })
         let access = try Gatekeeper(settings: settings).admit(head, path: path)
-        if Self.managed.contains(where: { path == $0 || path.hasPrefix($0 + "/") }) {
+        if Self.managed.contains(where: { path.isOrLies(under: $0) }) {
             let isElsewhere = settings.manageListener.map { $0 != head.listener } ?? false
             if isElsewhere, path.hasPrefix("/cache") || path.hasPrefix("/metrics") {
                 throw Problem(.notFound, "This is served on the management address alone.")
@@ -120,5 +120,14 @@ struct Pipeline: Sendable {
         guard target.utf8.first != UInt8(ascii: "/") else { return target[...] }
         let reference = URLReference(target)
         return Substring(reference.path + (reference.query.map { "?" + $0 } ?? ""))
+    }
+}
+
+extension Substring {
+    /// Whether it is that path or one below it.
+    func isOrLies(under path: String) -> Bool {
+        guard utf8.starts(with: path.utf8) else { return false }
+        let rest = utf8.dropFirst(path.utf8.count)
+        return rest.isEmpty || rest.first == UInt8(ascii: "/")
     }
 }

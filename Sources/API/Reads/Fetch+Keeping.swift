@@ -4,7 +4,7 @@ import HTTPModel
 /// Answers with content of their own: to the readers, and to the store where they may be kept.
 extension Fetch {
     /// What is kept of an answer.
-    private enum Keeping {
+    fileprivate enum Keeping: Sendable {
         /// A word for `detail` of Cache-Status, where there is one to say.
         case nothing(String?)
         /// `parts`: what the beginning of it is kept as where the rest does not come.
@@ -29,9 +29,23 @@ extension Fetch {
         }
     }
 
+    /// A body on its way from the origin, its head already landed.
+    struct Transfer: Sendable {
+        fileprivate var status: Int
+        fileprivate var body: any BodySource
+        fileprivate var length: Int64?
+        fileprivate var extent: Extent?
+        fileprivate var keeping: Keeping
+        fileprivate var writer: (any BodyWriter)?
+        fileprivate var spool: Spool
+        /// As it was when the origin was asked.
+        fileprivate var lane: LaneStatus
+    }
+
+    /// Lands the flight. What is then still to be carried; nil where the body is here and nothing is kept of it.
     func take(
         _ response: OriginResponse, _ times: (request: Double, response: Double), _ lane: LaneStatus, _ flight: Flight
-    ) async {
+    ) async -> Transfer? {
         let extent = Extent(status: response.status, fields: response.fields)
         let length = response.fields["Content-Length"].flatMap { Int64($0) } ?? extent.map { Int64($0.range.count) }
         var keeping = keeping(response, extent, times)
@@ -44,19 +58,37 @@ extension Fetch {
         let spool = Spool(backing: writer)
         var held: PartialCopy?
         if case .part(let parts) = keeping { held = part?.parts?.combined(with: parts) }
+        let reader = hasReader ? spool.makeReader() : nil
+        let whole = writer == nil ? response.whole : nil
+        if let whole {
+            await spool.append(whole)
+            spool.end(.complete)
+        }
         let head = FlightHead(
             status: response.status, fields: response.fields, length: length, extent: extent, parts: held,
-            isFill: part?.fill != nil, copy: keeping.copy, detail: reason, spool: spool)
+            isFill: part?.fill != nil, copy: keeping.copy, detail: reason, whole: whole, spool: spool)
         flight.land(
-            .answered(head), reader: hasReader ? spool.makeReader() : nil,
-            isShareable: keeping.copy.map { isReusable($0) } ?? false)
-        let isCurrent = { !flight.isInvalidated && context.queue.lane(of: request.key) == lane }
-        switch await pump(response.body, to: spool, writer, length: length, keepsCut: keeping.parts != nil) {
+            .answered(head), reader: reader, isShareable: keeping.copy.map { isReusable($0) } ?? false)
+        if whole != nil {
+            await forget(after: response.status)
+            return nil
+        }
+        return Transfer(
+            status: response.status, body: response.body, length: length, extent: extent, keeping: keeping,
+            writer: writer, spool: spool, lane: lane)
+    }
+
+    /// Carries the body to its readers and into the store.
+    func carry(_ transfer: Transfer, _ flight: Flight) async {
+        let (spool, extent, keeping) = (transfer.spool, transfer.extent, transfer.keeping)
+        let isCurrent = { !flight.isInvalidated && context.queue.lane(of: request.key) == transfer.lane }
+        let keepsCut = keeping.parts != nil
+        switch await pump(transfer.body, to: spool, transfer.writer, length: transfer.length, keepsCut: keepsCut) {
         case .kept(let content, let last):
             await keep(keeping, content, extent, last: last, in: spool, isCurrent)
             spool.end(.complete)
         case .passedOn:
-            await forget(after: response.status)
+            await forget(after: transfer.status)
             spool.end(.complete)
         case .cut(let content, let error):
             if let content {

@@ -22,11 +22,24 @@ struct Fetch: Sendable {
     var part: PartAsk?
 
     func run(_ flight: Flight) async {
-        await ask(flight, conditions: part?.conditions ?? Validation.conditionalFields(for: revalidate))
+        if let transfer = await ask(flight) { await carry(transfer, flight) }
         flight.finish()
     }
 
-    private func ask(_ flight: Flight, conditions: HTTPFields) async {
+    /// Asks, and returns once the flight has landed. What has then still to be carried is carried by a task of its own.
+    func runToLanding(_ flight: Flight) async {
+        guard let transfer = await ask(flight) else { return flight.finish() }
+        Task {
+            await carry(transfer, flight)
+            flight.finish()
+        }
+    }
+
+    private func ask(_ flight: Flight) async -> Transfer? {
+        await ask(flight, conditions: part?.conditions ?? Validation.conditionalFields(for: revalidate))
+    }
+
+    private func ask(_ flight: Flight, conditions: HTTPFields) async -> Transfer? {
         let lane = context.queue.lane(of: request.key)
         var fields = fields
         for condition in conditions { fields[condition.name] = condition.value }
@@ -38,13 +51,13 @@ struct Fetch: Sendable {
         } catch {
             if case .unreachable = error { context.network.connectionFailed(error) }
             flight.land(.failed(error))
-            return
+            return nil
         }
         let times = (request: requestTime, response: context.clock.now)
         guard await isOrigins(response) else {
             response.body.cancel()
             flight.land(.failed(.unreachable(reason: "a captive portal answers", isTLS: false)))
-            return
+            return nil
         }
         noteCredentials(response.status)
         if response.status == 304, !conditions.isEmpty {
@@ -55,18 +68,19 @@ struct Fetch: Sendable {
                 await renew(copy, by: response.fields, times, flight)
             } else {
                 // It confirms something that is not kept: only the whole answer helps.
-                await ask(flight, conditions: HTTPFields())
+                return await ask(flight, conditions: HTTPFields())
             }
-            return
+            return nil
         }
-        await take(response, times, lane, flight)
+        return await take(response, times, lane, flight)
     }
 
     /// Whether the answer is the origin's own, not a captive portal's (design 8).
     private func isOrigins(_ response: OriginResponse) async -> Bool {
         let accept = request.head.fields.combined("Accept") ?? ""
         let expectsJSON =
-            accept.contains("json") || revalidate.contains { $0.fields["Content-Type"]?.contains("json") ?? false }
+            accept.hasBytes(of: "json")
+            || revalidate.contains { $0.fields["Content-Type"]?.hasBytes(of: "json") ?? false }
         if context.network.looksLikePortal(
             status: response.status, fields: response.fields, expectsJSON: expectsJSON),
             await context.network.confirmPortal()

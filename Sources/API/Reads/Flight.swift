@@ -30,6 +30,8 @@ struct FlightHead: Sendable {
     var copy: ServerCopy?
     /// Why nothing is, for `detail` of Cache-Status.
     var detail: String?
+    /// The body where all of it is here already; in the spool too.
+    var whole: [UInt8]?
     var spool: Spool
 }
 

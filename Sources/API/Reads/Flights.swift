@@ -12,6 +12,9 @@ package final class Flights: Sendable {
     }
 
     private let table = Mutex<[EntryKey: [Key: Flight]]>([:])
+    /// Entries whose last answer was for its asker alone.
+    private let unshareable = Mutex<Set<EntryKey>>([])
+    private static let noteLimit = 4096
 
     package init() {}
 
@@ -31,6 +34,21 @@ package final class Flights: Sendable {
             let flight = Flight(retire: { [weak self] in self?.remove($0, key) })
             table[key.entry, default: [:]][key] = flight
             return (flight, true)
+        }
+    }
+
+    /// Whether the last answer for the entry could not be shared.
+    func isUnshareable(_ key: EntryKey) -> Bool { unshareable.withLock { $0.contains(key) } }
+
+    /// Remembers whether an answer for the entry could be shared; the few that could not are forgotten in time.
+    func note(_ key: EntryKey, isShareable: Bool) {
+        unshareable.withLock { keys in
+            if isShareable {
+                keys.remove(key)
+            } else {
+                if keys.count >= Self.noteLimit { keys.removeAll() }
+                keys.insert(key)
+            }
         }
     }
 

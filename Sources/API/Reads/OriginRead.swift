@@ -56,19 +56,17 @@ extension Read {
         let mayJoin =
             request.method == .get && request.isProven && !isOwn && !directives.noCache && !directives.noStore
             && directives.maxAge == nil && !request.hasSecretParameter && forward != .request && forward != .bypass
-        let key = mayJoin ? flightKey(part?.fill) : nil
+            && !policy.noCache
+        // Where the last answer was for its asker alone, who waits for another's only asks later.
+        let key = mayJoin && !flights.isUnshareable(request.key) ? flightKey(part?.fill) : nil
         let wanted = partPlan?.wanted ?? 0..<Int64.max
         let (flight, isNew) = key.map { flights.join($0, wanted: wanted) } ?? (Flight(), true)
-        if isNew {
-            let fields = isOwn ? conditionalFields : plainFields
-            var fetch = fetch(method: request.method, fields: fields, revalidate: revalidate, hasReader: true)
-            fetch.part = part
-            start(fetch, flight)
-        }
-        var deadline: Double?
-        if case .onErrorOrDelay = stale { deadline = context.clock.now + request.settings.staleTimeout }
+        let deadline = deadline(stale)
+        if isNew { await begin(flight, revalidate, part: part, isOwn: isOwn, deadline) }
         let answer = await flight.answer(by: deadline, clock: context.clock)
-        guard isNew || isShareable(answer) else {
+        let isShareable = isShareable(answer)
+        if mayJoin, case .answered = answer { flights.note(request.key, isShareable: isShareable) }
+        guard isNew || isShareable else {
             try await ask(alone: revalidate, stale: stale, forward: forward)
             return
         }
@@ -84,13 +82,28 @@ extension Read {
     ) async throws {
         let flight = Flight()
         let isOwn = isConditional && revalidate.isEmpty && !overlay.isConcerned
-        let fields = isOwn ? conditionalFields : plainFields
-        start(fetch(method: request.method, fields: fields, revalidate: revalidate, hasReader: true), flight)
-        var deadline: Double?
-        if case .onErrorOrDelay = stale { deadline = context.clock.now + request.settings.staleTimeout }
+        let deadline = deadline(stale)
+        await begin(flight, revalidate, part: nil, isOwn: isOwn, deadline)
         try await finish(
             await flight.answer(by: deadline, clock: context.clock), of: flight, stale: stale, isOwn: isOwn,
             CacheStatus(forward: forward))
+    }
+
+    /// Until when the origin is waited for where a stale copy would do.
+    private func deadline(_ stale: StaleUse) -> Double? {
+        guard case .onErrorOrDelay = stale else { return nil }
+        return context.clock.now + request.settings.staleTimeout
+    }
+
+    /// Asks the origin: on this task up to the landing, on one of its own where the answer may come too late for us.
+    private func begin(
+        _ flight: Flight, _ revalidate: [ServerCopy], part: PartAsk?, isOwn: Bool, _ deadline: Double?
+    ) async {
+        var fetch = fetch(
+            method: request.method, fields: isOwn ? conditionalFields : plainFields, revalidate: revalidate,
+            hasReader: true)
+        fetch.part = part
+        if deadline == nil { await fetch.runToLanding(flight) } else { start(fetch, flight) }
     }
 
     /// Whether one who did not ask may use it: stored, selected by this request too, and not to be validated first.
@@ -217,6 +230,10 @@ extension Read {
             return
         }
         if !isOwn, try await sliced(head, reader, cacheStatus) { return }
+        if let whole = head.whole {
+            reader.cancel()
+            return exchange.respond(answer, body: whole)
+        }
         exchange.begin(answer, length: head.length)
         try await BodyPump.run(reader, to: exchange, after: first)
     }

@@ -75,12 +75,12 @@ enum EditTags {
     /// The request's fields with each `hf-` tag replaced by the tag that the delivered edit got at the origin.
     static func replaced(in request: ResourceRequest, _ queue: any WriteQueue) async -> HTTPFields {
         var fields = request.head.fields
-        for index in fields.indices where fields[index].value.contains("\"hf-") {
-            guard names.contains(where: { $0.equalsIgnoringASCIICase(fields[index].name) }) else { continue }
+        for index in fields.indices where names.contains(where: { $0.equalsIgnoringASCIICase(fields[index].name) }) {
+            guard fields[index].value.hasBytes(of: "\"hf-") else { continue }
             var tags: [String] = []
             for element in FieldList.split(fields[index].value, backslashEscapes: false) {
                 let tag = String(element)
-                guard tag.contains("\"hf-") else {
+                guard tag.hasBytes(of: "\"hf-") else {
                     tags.append(tag)
                     continue
                 }

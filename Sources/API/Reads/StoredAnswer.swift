@@ -105,7 +105,11 @@ enum BodyPump {
     static func run(_ source: any BodySource, to exchange: any Exchange, after start: [UInt8] = []) async throws {
         do {
             if !start.isEmpty { try await exchange.write(start) }
-            while let piece = try await source.next() { try await exchange.write(piece) }
+            if let file = source as? any FileSource {
+                while let part = try await file.nextPart() { try await exchange.write(part) }
+            } else {
+                while let piece = try await source.next() { try await exchange.write(piece) }
+            }
         } catch is ExchangeError {
             source.cancel()
             exchange.abort()

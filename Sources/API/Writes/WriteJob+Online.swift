@@ -66,7 +66,7 @@ extension WriteJob {
     private func outgoing() async throws -> Outgoing {
         var fields = request.originFields
         for name in ["If-Match", "If-None-Match"] {
-            guard let value = fields.combined(name), value.contains("\"hf-") else { continue }
+            guard let value = fields.combined(name), value.hasBytes(of: "\"hf-") else { continue }
             fields[name] = try await translated(value)
         }
         let hasOwn = ["If-Match", "If-None-Match", "If-Unmodified-Since"].contains { fields.contains($0) }

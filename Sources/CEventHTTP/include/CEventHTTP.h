@@ -39,6 +39,7 @@ typedef struct hl_request {
     uint8_t chunked;           /* the body is chunked */
     uint8_t has_length;        /* Content-Length was there */
     uint8_t expects_continue;
+    uint8_t body_is_here;      /* all of a body that is not chunked stands behind the head */
     int64_t content_length;    /* 0 without a body */
     hl_field fields[HL_MAX_FIELDS];
 } hl_request;
@@ -82,7 +83,8 @@ typedef struct hl_connection hl_connection;
 /* What the request callback answers. */
 enum {
     HL_ANSWERED = 1, /* the answer is in the loop's output */
-    HL_TAKEN = 2     /* an exchange was attached with hl_connection_attach */
+    HL_TAKEN = 2,    /* an exchange was attached with hl_connection_attach */
+    HL_TAKEN_WITH_BODY = 3 /* the same, and the body that is here was copied */
 };
 
 /* How a body piece comes. */
@@ -108,6 +110,8 @@ int hl_loop_add_listener(hl_loop *loop, int descriptor, int listener);
 void hl_loop_run(hl_loop *loop);
 /* From any thread: `woken` is called soon. */
 void hl_loop_wake(hl_loop *loop);
+/* The same from the loop's own thread, without a system call; `later`: only after the next look at the sockets. */
+void hl_loop_come_again(hl_loop *loop, int later);
 /* Stops accepting and closes idle connections; running exchanges go on. */
 void hl_loop_drain(hl_loop *loop);
 /* Closes everything, what is unfinished with a reset, and ends hl_loop_run. */
@@ -124,6 +128,9 @@ void hl_connection_attach(hl_connection *connection, void *exchange);
 void hl_connection_read_body(hl_connection *connection);
 /* Sends or keeps bytes of the answer; the result is how many wait. */
 size_t hl_connection_write(hl_connection *connection, const void *bytes, size_t length);
+/* Sends a part of a file behind what waits; nothing else may be written before `drained`, which is called at once or later. The
+   file stays open till then, or `closed`. */
+void hl_connection_send_file(hl_connection *connection, int file, int64_t offset, int64_t length);
 /* `drained` is called once when little waits. */
 void hl_connection_notify_drained(hl_connection *connection);
 /* Ends the exchange: it is detached without `closed`. */

@@ -50,7 +50,7 @@ package struct Target: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Without the query and its `?`.
-    package var path: Substring { text.prefix { $0 != "?" } }
+    package var path: Substring { Substring(text.utf8.prefix { $0 != UInt8(ascii: "?") }) }
 
     /// What follows the first `?`; nil where there is none.
     package var query: Substring? {

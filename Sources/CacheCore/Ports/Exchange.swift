@@ -64,6 +64,10 @@ package enum ExchangeError: Error, Sendable, Hashable {
 package protocol Exchange: AnyObject, Sendable {
     var head: RequestHead { get }
 
+    /// Where the task that answers runs best: on the thread that the connection belongs to, so that no hand-over between threads
+    /// costs time. nil: anywhere.
+    var executor: (any TaskExecutor)? { get }
+
     /// The next piece of the request body, nil at its end. Reading is what makes the server read on (back-pressure), and the
     /// first call sends `100 Continue` where the client waits for it. At most one call at a time.
     func readBody() async throws(ExchangeError) -> [UInt8]?
@@ -78,11 +82,20 @@ package protocol Exchange: AnyObject, Sendable {
     /// Sends a piece; suspends while the client reads more slowly than we write.
     func write(_ piece: [UInt8]) async throws(ExchangeError)
 
+    /// The same of a part of a file. Throws `ExchangeError`, or what reading the file throws.
+    func write(_ part: FilePart) async throws
+
     /// Ends a body begun with `begin`.
     func finish()
 
     /// Breaks the connection off, so that a client never takes a cut body for a whole one.
     func abort()
+}
+
+extension Exchange {
+    package var executor: (any TaskExecutor)? { nil }
+
+    package func write(_ part: FilePart) async throws { try await write(part.bytes) }
 }
 
 /// The request as it lies in the loop's read buffer: for the hot path, which must not build a String.

@@ -34,6 +34,36 @@ package protocol BodySource: AnyObject, Sendable {
     func cancel()
 }
 
+/// A body that lies in a file: its parts can be sent without their bytes passing through memory.
+package protocol FileSource: BodySource {
+    /// In place of `next`: the next part, ready to be sent without waiting for the disk.
+    func nextPart() async throws -> FilePart?
+}
+
+/// A part of an open file, never empty.
+package struct FilePart: Sendable {
+    package let descriptor: Int32
+    package let offset: Int64
+    package let length: Int
+    /// Keeps the file open.
+    private let file: any AnyObject & Sendable
+    private let read: @Sendable () async throws -> [UInt8]
+
+    /// `read`: its bytes, for who can't send from a file.
+    package init(
+        descriptor: Int32, offset: Int64, length: Int, of file: any AnyObject & Sendable,
+        read: @escaping @Sendable () async throws -> [UInt8]
+    ) {
+        self.descriptor = descriptor
+        self.offset = offset
+        self.length = length
+        self.file = file
+        self.read = read
+    }
+
+    package var bytes: [UInt8] { get async throws { try await read() } }
+}
+
 /// The final answer's head and its body. 1xx answers are passed over.
 package struct OriginResponse: Sendable {
     package var status: Int
@@ -41,12 +71,17 @@ package struct OriginResponse: Sendable {
     package var body: any BodySource
     /// How the end of the body is proven: false where only the closing of the connection ends it.
     package var isDelimited: Bool
+    /// The body, where all of it is here already: then `body` need not be read. Short ones come so.
+    package var whole: [UInt8]?
 
-    package init(status: Int, fields: HTTPFields, body: any BodySource, isDelimited: Bool = true) {
+    package init(
+        status: Int, fields: HTTPFields, body: any BodySource, isDelimited: Bool = true, whole: [UInt8]? = nil
+    ) {
         self.status = status
         self.fields = fields
         self.body = body
         self.isDelimited = isDelimited
+        self.whole = whole
     }
 }
 

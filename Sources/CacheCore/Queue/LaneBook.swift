@@ -132,9 +132,11 @@ package struct LaneBook: Sendable {
     private mutating func link(_ operation: Operation, hasPlace: Bool = false) {
         operations[operation.id] = operation
         tallies[operation.state, default: 0] += 1
-        if !hasPlace { insert(operation.id, sequence: operation.sequence, into: &lanes[operation.lane, default: []]) }
+        if !hasPlace {
+            Self.insert(operation, into: &lanes[operation.lane, default: []], among: operations)
+        }
         if operation.state.isStopped {
-            insert(operation.id, sequence: operation.sequence, into: &stopped[operation.lane, default: []])
+            Self.insert(operation, into: &stopped[operation.lane, default: []], among: operations)
         }
         if operation.reason == Reason.credential { credentialWaits[operation.partition, default: 0] += 1 }
         for id in operation.dependsOn { dependents[id, default: []].insert(operation.id) }
@@ -145,15 +147,15 @@ package struct LaneBook: Sendable {
             temporaries[Name(id, of: operation.partition)] = operation.id
             if hasPlace { return }
             let collection = EntryKey(partition: operation.partition, target: operation.target)
-            insert(operation.id, sequence: operation.sequence, into: &creates[collection, default: []])
+            Self.insert(operation, into: &creates[collection, default: []], among: operations)
         }
     }
 
     private mutating func unlink(_ operation: Operation, keepingPlace: Bool = false) {
         operations[operation.id] = nil
         tallies[operation.state, default: 0] -= 1
-        if !keepingPlace { remove(operation.id, from: operation.lane, in: &lanes) }
-        if operation.state.isStopped { remove(operation.id, from: operation.lane, in: &stopped) }
+        if !keepingPlace { Self.remove(operation.id, from: operation.lane, in: &lanes) }
+        if operation.state.isStopped { Self.remove(operation.id, from: operation.lane, in: &stopped) }
         if operation.reason == Reason.credential, let count = credentialWaits[operation.partition] {
             credentialWaits[operation.partition] = count > 1 ? count - 1 : nil
         }
@@ -169,7 +171,8 @@ package struct LaneBook: Sendable {
             let name = Name(id, of: operation.partition)
             if temporaries[name] == operation.id { temporaries[name] = nil }
             if keepingPlace { return }
-            remove(operation.id, from: EntryKey(partition: operation.partition, target: operation.target), in: &creates)
+            let collection = EntryKey(partition: operation.partition, target: operation.target)
+            Self.remove(operation.id, from: collection, in: &creates)
         }
     }
 
@@ -184,13 +187,16 @@ package struct LaneBook: Sendable {
         if let id = TemporaryTarget.id(of: alias.temporary) { aliases[Name(id, of: alias.partition)] = nil }
     }
 
-    private func insert(_ id: OperationID, sequence: Int64, into lane: inout [OperationID]) {
+    /// Static, like `remove`: a method would hold a copy of the book while a part of it changes, and so copy that part whole.
+    private static func insert(
+        _ operation: Operation, into lane: inout [OperationID], among operations: [OperationID: Operation]
+    ) {
         var place = lane.count
-        while place > 0, let before = operations[lane[place - 1]], before.sequence > sequence { place -= 1 }
-        lane.insert(id, at: place)
+        while place > 0, let before = operations[lane[place - 1]], before.sequence > operation.sequence { place -= 1 }
+        lane.insert(operation.id, at: place)
     }
 
-    private func remove(_ id: OperationID, from key: EntryKey, in table: inout [EntryKey: [OperationID]]) {
+    private static func remove(_ id: OperationID, from key: EntryKey, in table: inout [EntryKey: [OperationID]]) {
         // What is delivered stands first.
         guard let place = table[key]?.firstIndex(of: id) else { return }
         table[key]?.remove(at: place)

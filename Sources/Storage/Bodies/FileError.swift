@@ -84,6 +84,14 @@ final class FileHandle: Sendable {
         return bytes
     }
 
+    /// Has a part of the file read into the system's memory; false where it ends before.
+    func load(_ part: Range<Int64>) -> Bool {
+        posix_fadvise(descriptor, off_t(part.lowerBound), off_t(part.count), POSIX_FADV_WILLNEED)
+        // Files are read in order: with the last byte those before it are there.
+        var last: UInt8 = 0
+        return unsafe pread(descriptor, &last, 1, off_t(part.upperBound) - 1) == 1
+    }
+
     func synchronize() throws(FileError) {
         guard fsync(descriptor) == 0 else { throw FileError("fsync") }
     }

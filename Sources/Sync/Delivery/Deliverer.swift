@@ -61,10 +61,17 @@ package final class Deliverer: Delivery {
 
     /// Something may be due.
     package func wake() {
+        let isOnline = context.network.state.isOnline
         let begins = guarded.withLock { state in
             guard state.isStarted, !state.isStopped else { return false }
+            if state.isPumping {
+                state.isWanted = true
+                return false
+            }
+            // Each accepted write comes by here: where nothing can be sent there is no task to begin. Who changes that wakes it.
+            let maySend = isOnline && !state.isSuspended
+            guard maySend || !state.waiting.isEmpty || !state.waiters.isEmpty else { return false }
             state.isWanted = true
-            guard !state.isPumping else { return false }
             state.isPumping = true
             return true
         }
