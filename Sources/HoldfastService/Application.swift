@@ -17,6 +17,7 @@ struct Application {
     private let origin: CurlOrigin
     private let connectivity: Connectivity
     private let deliverer: Deliverer
+    private let refresher: Refresher
     private let server: EventServer<Service<ShardedHitView>>
     private let view: ShardedHitView
     private let readiness: Readiness
@@ -36,7 +37,7 @@ struct Application {
         let events = EventLog(log: log)
         let options = StoreOptions(
             maxStoreSize: configuration.maxStoreSize, receiptRetention: configuration.settings.receiptRetention,
-            maxBodySize: configuration.settings.maxBodySize)
+            maxBodySize: configuration.settings.maxBodySize, policies: { settings.current.policies })
         let standard: SQLiteStore
         do {
             standard = try SQLiteStore.open(
@@ -81,11 +82,19 @@ struct Application {
         let readiness = Readiness()
         let counters = Counters()
         let flights = Flights()
+        let refresher = Refresher(
+            store: store, network: connectivity, credentials: credentials, sources: sources, settings: settings,
+            clock: clock, log: log, entries: EntryRefresh(context: context, counters: counters))
+        connectivity.onOnline { refresher.wake() }
         let service = Service(
             context: context, view: view, writes: WriteService(context: context, flights: flights),
             management: ManagementService(
                 context: context, counters: counters, stores: stores, invalidateView: { view.invalidateAll() },
-                isReady: { readiness.isReady.load(ordering: .relaxed) }),
+                isReady: { readiness.isReady.load(ordering: .relaxed) },
+                pinChanged: { key, priority in
+                    queue.pinChanged(key, to: priority)
+                    refresher.wake()
+                }),
             counters: counters, flights: flights)
         do {
             let addresses = configuration.listen + (configuration.manageListen.map { [$0] } ?? [])
@@ -103,6 +112,7 @@ struct Application {
         credentials.onArrival { queue.credentialArrived(for: $0) }
         _ = await sources.current()
         deliverer.start()
+        refresher.start()
         readiness.isReady.store(true, ordering: .relaxed)
         self.readiness = readiness
         self.log = log
@@ -111,6 +121,7 @@ struct Application {
         self.origin = origin
         self.connectivity = connectivity
         self.deliverer = deliverer
+        self.refresher = refresher
         self.view = view
         log.write(
             .info, "listening",
@@ -121,6 +132,7 @@ struct Application {
     func reload(_ settings: Settings) {
         self.settings.replace(settings)
         view.invalidateAll()
+        refresher.wake()
     }
 
     func save() async {
@@ -130,6 +142,7 @@ struct Application {
     /// Stops listening, lets running work end, saves.
     func stop() async {
         readiness.isReady.store(false, ordering: .relaxed)
+        refresher.stop()
         await server.stop(deadline: 5)
         await deliverer.stop(deadline: SystemClock().now + 3)
         connectivity.stop()

@@ -155,7 +155,7 @@ package final class SQLiteStore: Store {
 
     // MARK: Upkeep
 
-    /// Removes orphaned bodies once, and what is older than the retention every ten minutes.
+    /// Removes orphaned bodies once; every ten minutes what is older than the retention goes, and changed policies are looked at.
     private static func keepUp(_ shared: StoreShared) async {
         await fillKnown(shared)
         enqueue(shared) { transaction in
@@ -163,7 +163,15 @@ package final class SQLiteStore: Store {
         }
         while !Task.isCancelled {
             enqueue(shared) { transaction in while try transaction.removeOld() {} }
+            reviseEvictable(shared, after: nil)
             await shared.clock.sleep(until: shared.clock.now + 600)
+        }
+    }
+
+    /// A page a job, so that writes wait for one at most.
+    private static func reviseEvictable(_ shared: StoreShared, after key: EntryKey?) {
+        enqueue(shared) { transaction in
+            if let last = try transaction.reviseEvictable(after: key) { reviseEvictable(shared, after: last) }
         }
     }
 

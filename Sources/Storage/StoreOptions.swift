@@ -1,5 +1,7 @@
+package import CacheCore
+
 /// What a store is opened with.
-package struct StoreOptions: Sendable, Hashable {
+package struct StoreOptions: Sendable {
     /// What copies and operations together may hold, in bytes; copies alone nine tenths of it.
     package var maxStoreSize: Int64
     /// Bodies up to this many bytes lie in the row, longer ones in files.
@@ -12,10 +14,13 @@ package struct StoreOptions: Sendable, Hashable {
     package var maxBodySize: Int64?
     /// Whether a file that is no store of this version or an earlier one is deleted, and a new store made in its place.
     package var overwritesIncompatible: Bool
+    /// The configured policies as they are now: they tell which copies may go to make room.
+    package var policies: @Sendable () -> PolicyTable
 
     package init(
         maxStoreSize: Int64 = 1 << 30, inlineThreshold: Int = 16_384, receiptRetention: Double = 7 * 86_400,
-        uploadRetention: Double = 86_400, maxBodySize: Int64? = nil, overwritesIncompatible: Bool = false
+        uploadRetention: Double = 86_400, maxBodySize: Int64? = nil, overwritesIncompatible: Bool = false,
+        policies: @escaping @Sendable () -> PolicyTable = { PolicyTable() }
     ) {
         self.maxStoreSize = maxStoreSize
         self.inlineThreshold = inlineThreshold
@@ -23,6 +28,7 @@ package struct StoreOptions: Sendable, Hashable {
         self.uploadRetention = uploadRetention
         self.maxBodySize = maxBodySize
         self.overwritesIncompatible = overwritesIncompatible
+        self.policies = policies
     }
 }
 

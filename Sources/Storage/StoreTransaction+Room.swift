@@ -29,10 +29,7 @@ extension StoreTransaction {
     mutating func makeRoom(for bytes: Int64, purpose: ContentPurpose, sparing: Set<EntryKey>) throws {
         guard !isWithinLimits(adding: bytes, for: purpose) else { return }
         try writeUse()
-        var busy = memory.busy.union(sparing)
-        for operation in allUnfinished { busy.formUnion(operation.entryKeys) }
-        for case .some(let conflict) in effects.conflicts.values { busy.insert(conflict.key) }
-        for case .some(let conflict) in earlier.conflicts.values { busy.insert(conflict.key) }
+        let busy = busyEntries.union(sparing)
         let statement = try connection.statement(
             "SELECT partition, target FROM entries WHERE evictable = 1 ORDER BY used_at LIMIT ? OFFSET ?")
         var skipped: Int64 = 0
@@ -47,27 +44,37 @@ extension StoreTransaction {
             statement.reset()
             if keys.isEmpty { return }
             for key in keys {
-                if busy.contains(key) {
+                guard !isWithinLimits(adding: bytes, for: purpose) else { break }
+                // The row may be noted under policies that were changed since.
+                if !busy.contains(key), let stored = try storedEntry(key), stored.entry.isEvictable(under: policies) {
+                    try setEntry(stored.entry.withoutCopies, for: key, in: stored)
+                } else {
                     skipped += 1
-                } else if !isWithinLimits(adding: bytes, for: purpose) {
-                    try evict(key)
                 }
             }
         }
     }
 
-    /// Removes the copies; a policy that was kept with the entry stays.
-    private mutating func evict(_ key: EntryKey) throws {
-        guard let stored = try storedEntry(key) else { return }
-        guard !stored.entry.policy.isEmpty else {
-            try setEntry(nil, for: key, in: stored)
-            return
+    /// Entries that must keep their copies: those that unfinished operations and open conflicts speak of, this transaction's too.
+    private var busyEntries: Set<EntryKey> {
+        var busy = memory.busy
+        for operation in allUnfinished { busy.formUnion(operation.entryKeys) }
+        for case .some(let conflict) in effects.conflicts.values { busy.insert(conflict.key) }
+        for case .some(let conflict) in earlier.conflicts.values { busy.insert(conflict.key) }
+        return busy
+    }
+
+    /// Carries out those of the changes that are `evict`.
+    mutating func evictAged(_ changes: [StoreChange]) throws {
+        var busy: Set<EntryKey>?
+        for case .evict(let key, let time) in changes {
+            let spared = busy ?? busyEntries
+            busy = spared
+            guard !spared.contains(key), let stored = try storedEntry(key), stored.entry.goes(ifOlderThan: time) else {
+                continue
+            }
+            try setEntry(stored.entry.withoutCopies, for: key, in: stored)
         }
-        var entry = stored.entry
-        entry.copies = []
-        entry.parts = []
-        entry.lastSync = nil
-        try setEntry(entry, for: key, in: stored)
     }
 
     /// Writes when entries were read, so that those read least recently go first.

@@ -7,6 +7,7 @@ struct StoreTransaction {
     let memory: StoreMemory
     let bodies: BodyFolder
     let options: StoreOptions
+    let policies: PolicyTable
     let now: Double
     /// Of the jobs before it in the same transaction.
     private(set) var earlier: CommitEffects
@@ -20,6 +21,7 @@ struct StoreTransaction {
         self.memory = memory
         self.bodies = bodies
         self.options = options
+        policies = options.policies()
         self.now = now
         self.earlier = earlier
         effects = CommitEffects(totals: earlier.totals)
@@ -38,6 +40,7 @@ struct StoreTransaction {
         let before = effects.totals
         let isOutcome = isOutcome(changes)
         for change in changes { try apply(change) }
+        try evictAged(changes)
         do {
             try fit(since: before)
         } catch StoreError.full where isOutcome {
@@ -78,6 +81,7 @@ struct StoreTransaction {
         case .expirePath(let partition, let path):
             for key in try keys(of: partition, path: path) { try expire(key) }
         case .removeEntry(let key): try setEntry(nil, for: key, in: try storedEntry(key))
+        case .evict: break
         case .setPolicy(let key, let policy): try changeEntry(key) { $0.policy = policy }
         case .setPin(let key, let pin): try changeEntry(key) { $0.pin = pin }
         case .putOperation(let operation): try put(operation)
@@ -206,7 +210,7 @@ struct StoreTransaction {
             INSERT INTO entries VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT(partition, target)
             DO UPDATE SET size = ?3, used_at = ?4, evictable = ?5, record = ?6
             """, .text(key.partition.text), .text(key.target.text), .integer(size), .real(now),
-            .integer(entry.isEvictable ? 1 : 0), .blob(record))
+            .integer(entry.isEvictable(under: policies) ? 1 : 0), .blob(record))
         effects.totals.copies += size
         if stored == nil {
             memory.known.add(key)

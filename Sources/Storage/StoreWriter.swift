@@ -98,7 +98,10 @@ final class StoreWriter {
         }
         return isOutcome
             || changes.allSatisfy { change in
-                if case .removeEntry = change { true } else { false }
+                switch change {
+                case .removeEntry, .evict: true
+                default: false
+                }
             }
     }
 

@@ -39,6 +39,28 @@ import Testing
         #expect(read.data == "from-file")
     }
 
+    @Test func `the SDK's synchronization node is taken as its property list has it, below the top level`() throws {
+        let path = try file(
+            """
+            {"origin":"http://a","periodicRefreshInterval":30,"synchronization":{"maxStoreSize":"100",
+            "periodicRefreshPolicy":"PERIODIC_REFRESH_POLICY_REFRESH_EXPIRED_ITEM_ON_STARTUP","periodicRefreshInterval":"120",
+            "policies":[{"path":"/mobile/custom/API/endpoint/**","expirationPolicy":"EXPIRE_AFTER","expireAfter":"1200",
+            "evictionPolicy":"EVICT_ON_EXPIRY_AT_STARTUP","conflictResolutionPolicy":"PRESERVE_CONFLICT"}],
+            "defaultPolicy":{"fetchPolicy":"FETCH_FROM_SERVICE_IF_ONLINE","expireAfter":"150","noCache":"false"}}}
+            """)
+        defer { unlink(path) }
+        let read = try configuration(["--config", path])
+        #expect(read.maxStoreSize == 100_000_000)
+        #expect(read.settings.periodicRefreshPolicy == .atStartup)
+        #expect(read.settings.periodicRefreshInterval == 30)
+        let rule = try #require(read.settings.policies.rules.first)
+        #expect(rule.pattern.text == "/mobile/custom/API/endpoint/**")
+        #expect(rule.layer.expireAfter == 1200)
+        #expect(rule.layer.evictionPolicy == .evictOnExpiryAtStartup)
+        #expect(read.settings.policies.defaultLayer.fetchPolicy == .fetchFromServiceIfOnline)
+        #expect(read.settings.policies.defaultLayer.noCache == false)
+    }
+
     @Test(
         "an error names the place, the key and what is allowed",
         arguments: [
@@ -48,6 +70,11 @@ import Testing
             (#"{"origin":"http://a","timeouts":{"first":1}}"#, "timeouts: first is not one of connect, firstByte"),
             (#"{"origin":"http://a","policies":[{"path":"/**","fetchPolicy":"SOMETIMES"}]}"#, "fetchPolicy"),
             (#"{"origin":"http://a","collections":[{"items":"/data"}]}"#, "collections: each needs a path"),
+            (#"{"origin":"http://a","synchronization":{"maxStoreSize":"x"}}"#, "must be a number of megabytes"),
+            (#"{"origin":"http://a","synchronization":{"cache":1}}"#, "cache is not one of maxStoreSize, periodic"),
+            (#"{"origin":"http://a","synchronization":{"defaultPolicy":{"noCache":"maybe"}}}"#, "true or false"),
+            (#"{"origin":"http://a","periodicRefreshPolicy":"HOURLY"}"#, "PERIODIC_REFRESH_POLICY_REFRESH_NONE"),
+            (#"{"origin":"http://a","periodicRefreshInterval":0}"#, "above 0 seconds"),
             (#"["#, "line 1"),
         ])
     func errors(text: String, expected: String) throws {

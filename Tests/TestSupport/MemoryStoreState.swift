@@ -35,6 +35,10 @@ extension MemoryStore.State {
         case .removeEntry(let key):
             entries[key] = nil
             touched.insert(key)
+        case .evict(let key, let time):
+            guard let entry = entries[key], entry.goes(ifOlderThan: time) else { break }
+            entries[key] = entry.withoutCopies
+            touched.insert(key)
         case .setPolicy(let key, let policy):
             entries[key, default: Entry(key: key)].policy = policy
             touched.insert(key)

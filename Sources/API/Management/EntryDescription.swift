@@ -20,10 +20,12 @@ extension ManagementService {
         return .object(omittingNil: [
             "target": .string(entry.key.target.text), "partition": .string(entry.key.partition.text),
             "kind": .string(try await kind(entry, edit)), "state": .string(state(entry)),
-            "serverCopy": entry.copies.first.map { Self.json($0) },
+            "serverCopy": entry.copies.first.map { json($0, of: entry) },
             "variants": JSONValue(entry.copies.count),
             "localEdit": edit.map { Self.json($0) },
             "conflict": conflict.map { .string("/cache/conflicts/" + $0.id) },
+            "hasOfflineUpdates": .bool(edit != nil), "hasConflicts": .bool(conflict != nil),
+            "hasOfflineCommitError": .bool(edit?.syncState == "failed"),
             "policy": entry.policy.json(), "pin": entry.pin.map { .string($0.rawValue) },
             "lastSync": entry.lastSync.map { .string(Timestamp.format($0)) },
         ])
@@ -53,13 +55,18 @@ extension ManagementService {
         }
     }
 
-    private static func json(_ copy: ServerCopy) -> JSONValue {
-        .object(omittingNil: [
+    private func json(_ copy: ServerCopy, of entry: Entry) -> JSONValue {
+        let settings = context.settings.current
+        let timeToLive = Freshness.timeToLive(
+            of: copy, policy: entry.policy(under: settings.policies), isShared: entry.key.partition == .none,
+            epoch: context.store.epoch, targetedFields: settings.targetedFields, now: context.clock.now)
+        return .object(omittingNil: [
             "status": JSONValue(copy.status), "etag": copy.etag.map { .string($0) },
             "lastModified": copy.lastModified.map { .string($0) },
             "mediaType": copy.fields["Content-Type"].map { .string($0) },
             "storedAt": .string(Timestamp.format(copy.responseTime)), "size": JSONValue(copy.content.length),
-            "expired": .bool(copy.isExpired), "listed": .bool(copy.isListed),
+            "expired": .bool(timeToLive <= 0), "headers": Self.json(Secrets.redacted(copy.fields, settings: settings)),
+            "listed": .bool(copy.isListed),
         ])
     }
 

@@ -32,11 +32,14 @@ extension ManagementService {
             throw Problem(.badJSON, "Send {\"priority\":\"normal\"} or {\"priority\":\"high\"}.")
         }
         try await context.store.commit([.setPin(key, priority)], durable: true)
+        pinChanged(key, priority)
         return .json(.object(["priority": .string(priority.rawValue)]))
     }
 
     @Sendable func removePin(_ call: ManagementCall) async throws -> ManagementReply {
-        try await change(call) { .setPin($0, nil) }
+        let reply = try await change(call) { .setPin($0, nil) }
+        pinChanged(try call.entryKey(), nil)
+        return reply
     }
 
     /// Takes something from an entry that may not be there: nothing is made then.
@@ -61,26 +64,11 @@ extension ManagementService {
         guard let credentials else {
             throw Problem(.credentialUnproven, "No credential of this partition is known. Send the request with one.")
         }
-        let stored = try await context.store.entry(key)
-        let settings = call.settings
-        let head = RequestHead(method: .get, target: "/resources" + key.target.text, fields: credentials)
-        let request = ResourceRequest(
-            head: head, route: .resources, key: key, credentials: credentials, isProven: true,
-            requestPolicy: PolicyLayer(), configuredPolicy: [settings.policies.layer(for: key.target)],
-            saveIfOffline: nil, deleteIfOffline: nil, persistentState: true,
-            originFields: OriginFields.make(head, settings: settings), settings: settings,
-            hasSecretParameter: Secrets.hasSecretParameter(key.target, settings: settings))
-        let copies = (stored?.copies ?? []).filter { Selecting.matches($0, request: credentials) }
-        let flight = Flight()
-        let fetch = Fetch(
-            context: context, counters: counters, request: request, policy: request.policy(entry: stored),
-            method: .get, fields: request.originFields, revalidate: copies, mayStore: !request.hasSecretParameter,
-            hasReader: false, isDurable: true)
-        counters.count(.refreshes)
-        await fetch.run(flight)
-        switch await flight.answer(by: nil, clock: context.clock) {
-        case .failed(let error): throw OriginFailure.problem(error, isHTTPCache: true)
-        case .renewed, .renewedParts, .answered, nil: return .json(try await entryJSON(key))
+        do throws(OriginError) {
+            try await EntryRefresh(context: context, counters: counters).refresh(key, credentials: credentials)
+        } catch {
+            throw OriginFailure.problem(error, isHTTPCache: true)
         }
+        return .json(try await entryJSON(key))
     }
 }

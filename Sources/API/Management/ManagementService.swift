@@ -10,21 +10,25 @@ package struct ManagementService: ManagementHandler {
     let startedAt: Double
     let invalidateView: @Sendable () -> Void
     let isReady: @Sendable () -> Bool
+    let pinChanged: @Sendable (EntryKey, PinPriority?) -> Void
 
     typealias Handler = @Sendable (ManagementCall) async throws -> ManagementReply
     typealias Methods = [(method: HTTPMethod, handler: Handler)]
 
     /// `counters` are the service's. `invalidateView` forgets all prepared hits, called when policies changed; `isReady` tells
-    /// /health/ready whether start is over and stop has not begun. Both are callable from any thread.
+    /// /health/ready whether start is over and stop has not begun; `pinChanged` is told of pins that were set and removed. All are
+    /// callable from any thread.
     package init(
         context: ServiceContext, counters: Counters, stores: any StoreKeeping,
-        invalidateView: @escaping @Sendable () -> Void, isReady: @escaping @Sendable () -> Bool
+        invalidateView: @escaping @Sendable () -> Void, isReady: @escaping @Sendable () -> Bool,
+        pinChanged: @escaping @Sendable (EntryKey, PinPriority?) -> Void = { _, _ in }
     ) {
         self.context = context
         self.counters = counters
         self.stores = stores
         self.invalidateView = invalidateView
         self.isReady = isReady
+        self.pinChanged = pinChanged
         startedAt = context.clock.now
     }
 

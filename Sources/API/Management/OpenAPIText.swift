@@ -380,6 +380,26 @@ enum OpenAPIText {
                     application/json:
                       schema: {$ref: '#/components/schemas/Operations'}
                 default: {$ref: '#/components/responses/Problem'}
+            delete:
+              operationId: discardOperations
+              summary: Discard all local edits; the server's copies stay
+              description: 'Those that are on their way to the origin, or may be in effect there already, stay and count as left.'
+              tags: [operations]
+              parameters:
+              - {$ref: '#/components/parameters/partitionList'}
+              responses:
+                '200':
+                  description: How many.
+                  content:
+                    application/json:
+                      schema:
+                        type: object
+                        properties:
+                          discarded: {type: integer}
+                          left: {type: integer}
+                        required: [discarded, left]
+                      example: {discarded: 3, left: 0}
+                default: {$ref: '#/components/responses/Problem'}
           /cache/operations/{id}:
             parameters:
             - {$ref: '#/components/parameters/operationID'}
@@ -1436,10 +1456,13 @@ enum OpenAPIText {
                 kind: item
                 state: synced
                 variants: 1
+                hasOfflineUpdates: false
+                hasConflicts: false
+                hasOfflineCommitError: false
                 policy: {}
                 lastSync: '2026-01-02T03:04:05Z'
                 serverCopy: {status: 200, etag: '"v1"', mediaType: application/json, storedAt: '2026-01-02T03:04:05Z', size: 17, expired: false,
-                  listed: false}
+                  headers: {Content-Type: application/json, ETag: '"v1"'}, listed: false}
             Operation:
               value:
                 id: 01KC0000000000000000000000
@@ -1673,11 +1696,13 @@ enum OpenAPIText {
                     mediaType: {type: string}
                     storedAt: {type: string, format: date-time}
                     size: {type: integer}
-                    expired: {type: boolean}
+                    expired: {type: boolean, description: By the policy in force for the entry.}
+                    headers: {type: object, additionalProperties: {type: string}, description: 'Of the origin''s answer; secrets
+                        as "•".'}
                     listed: {type: boolean}
                     path: {type: string, description: 'Of a file with the bytes, which never changes; with a full token alone, and
                         not in lists.'}
-                  required: [status, storedAt, size, expired, listed]
+                  required: [status, storedAt, size, expired, headers, listed]
                 localEdit:
                   type: object
                   properties:
@@ -1691,10 +1716,13 @@ enum OpenAPIText {
                     path: {type: string, description: Likewise.}
                   required: [syncState, etag, deleted, operation]
                 conflict: {type: string}
+                hasOfflineUpdates: {type: boolean, description: A local edit is pending or stopped.}
+                hasConflicts: {type: boolean}
+                hasOfflineCommitError: {type: boolean, description: The origin refused a queued write for another reason than a conflict.}
                 policy: {$ref: '#/components/schemas/Policy'}
                 pin: {$ref: '#/components/schemas/PinPriority'}
                 lastSync: {type: string, format: date-time}
-              required: [target, partition, kind, state, variants, policy]
+              required: [target, partition, kind, state, variants, hasOfflineUpdates, hasConflicts, hasOfflineCommitError, policy]
             Entries:
               type: object
               properties:

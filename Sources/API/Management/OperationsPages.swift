@@ -4,7 +4,7 @@ import HTTPModel
 /// /cache/operations and /cache/sync.
 extension ManagementService {
     func operationMethods(_ path: [String]) -> Methods? {
-        guard let text = path.first else { return [(.get, operations)] }
+        guard let text = path.first else { return [(.get, operations), (.delete, discardAll)] }
         let id = OperationID(text)
         switch path.dropFirst() {
         case []:
@@ -146,6 +146,36 @@ extension ManagementService {
         _ = try await operation(id, call)
         let discarded = try await context.queue.discard(id, cascade: try call.flag("cascade"))
         return ManagementCall.list(discarded.map { json($0) }, next: nil)
+    }
+
+    /// The newest first, so that none is left behind one that it needs. What may be in effect already stays.
+    @Sendable private func discardAll(_ call: ManagementCall) async throws -> ManagementReply {
+        let partitions = try call.visiblePartitions()
+        let waiting = try await unfinished(of: partitions)
+        var gone: Set<OperationID> = []
+        for operation in waiting.reversed() where !gone.contains(operation.id) {
+            do {
+                gone.formUnion(try await context.queue.discard(operation.id, cascade: true).map(\.id))
+            } catch let problem as Problem where problem.code == .operationBusy || problem.code == .notFound {
+                continue
+            }
+        }
+        let left = try await unfinished(of: partitions)
+        return .json(.object(["discarded": JSONValue(gone.count), "left": JSONValue(left.count)]))
+    }
+
+    /// In the order of their acceptance.
+    private func unfinished(of partitions: [PartitionID]?) async throws -> [Operation] {
+        var found: [Operation] = []
+        var after: String?
+        repeat {
+            let page = try await context.store.operations(
+                partitions: partitions, states: OperationState.allCases.filter { !$0.isFinal }, after: after,
+                limit: 1_000)
+            found += page.items
+            after = page.next
+        } while after != nil
+        return found.sorted { $0.sequence < $1.sequence }
     }
 
     /// Answers with what became of each operation that was unfinished at the call and that the caller may see.

@@ -140,5 +140,6 @@ extension PolicyLayer {
 }
 
 extension String {
-    fileprivate var replacingDashes: String { String(map { $0 == "-" ? "_" : $0 }) }
+    /// `-` as `_`: constants are taken with either.
+    var replacingDashes: String { String(map { $0 == "-" ? "_" : $0 }) }
 }

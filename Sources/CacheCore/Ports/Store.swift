@@ -89,6 +89,9 @@ package enum StoreChange: Sendable {
     case expirePath(PartitionID, path: String)
     /// Removes all copies (policy and pin too where `all`). Clean-up of what nobody needs; the caller has checked for edits.
     case removeEntry(EntryKey)
+    /// Removes the copies of an entry as eviction does, unless it is pinned, an unfinished operation or an open conflict speaks of
+    /// it, or the origin confirmed a copy at or after that time (seconds since 1970): `Entry.goes`.
+    case evict(EntryKey, ifOlderThan: Double)
     case setPolicy(EntryKey, PolicyLayer)
     case setPin(EntryKey, PinPriority?)
     /// Inserts or replaces by id.

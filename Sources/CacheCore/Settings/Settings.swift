@@ -108,6 +108,8 @@ package struct ProbeSettings: Sendable, Hashable {
 /// All settings that requests and delivery look at. A value: a reload replaces it whole. Times in seconds, sizes in bytes.
 package struct Settings: Sendable {
     package var policies = PolicyTable()
+    package var periodicRefreshPolicy = PeriodicRefreshPolicy.none
+    package var periodicRefreshInterval = 120.0
     package var collections: [CollectionRule] = []
     package var partitionBy: [PartitionRule] = []
     /// Further credential fields beside the built-in ones.

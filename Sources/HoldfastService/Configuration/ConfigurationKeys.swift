@@ -5,13 +5,21 @@ package enum ConfigurationKeys {
         "origin", "listen", "data", "config", "cacheMode", "threads", "caFile", "insecure", "policies", "defaultPolicy",
         "synchronization", "maxStoreSize", "memoryLimit", "maxBodySize", "maxJSONSize", "limits", "timeouts",
         "replayConcurrency", "laneWait", "settle", "coalesce", "idempotentOrigin", "maxAttempts", "receiptRetention",
-        "probe", "collections", "credentials", "credentialFields", "secretFields", "secretParameters", "partitionBy",
+        "periodicRefreshPolicy", "periodicRefreshInterval", "probe", "collections", "credentials", "credentialFields",
+        "secretFields", "secretParameters", "partitionBy",
         "urlFields", "targetedFields", "accessTokens", "allowedHosts", "allowedOrigins", "manageListen",
         "reservedParameters", "oracleSync", "logLevel", "stores", "storeRoots",
     ]
 
+    /// Those of the SDK's `synchronization` node (seeds/semantics 1.4).
+    static let ofNode = [
+        "maxStoreSize", "periodicRefreshPolicy", "periodicRefreshInterval", "policies", "defaultPolicy",
+    ]
+
     /// Keys whose value in the environment is text, whatever it looks like.
-    static let text: Set<String> = ["origin", "data", "cacheMode", "caFile", "manageListen", "logLevel"]
+    static let text: Set<String> = [
+        "origin", "data", "cacheMode", "caFile", "manageListen", "logLevel", "periodicRefreshPolicy",
+    ]
 
     static func kebabCase(_ key: String) -> String { words(key).joined(separator: "-") }
     static func upperSnakeCase(_ key: String) -> String { words(key).joined(separator: "_").uppercased() }

@@ -24,6 +24,28 @@ struct ConfigurationSource {
         for flag in flags where flag.name != "config" {
             values[flag.name] = Value(json: flag.value, place: "--\(ConfigurationKeys.kebabCase(flag.name))")
         }
+        try spreadNode()
+    }
+
+    /// The keys of the SDK's `synchronization` node, which has them one level down. Those of the top level win.
+    private mutating func spreadNode() throws(ConfigurationError) {
+        guard let node = self["synchronization"] else { return }
+        guard let members = node.members else { throw error("synchronization", "must be an object") }
+        let place = (values["synchronization"]?.place ?? "configuration") + ": synchronization"
+        for member in members {
+            guard ConfigurationKeys.ofNode.contains(member.name) else {
+                let allowed = ConfigurationKeys.ofNode.joined(separator: ", ")
+                throw error("synchronization", "\(member.name) is not one of \(allowed)")
+            }
+            guard self[member.name] == nil else { continue }
+            var json = member.value
+            if member.name == "maxStoreSize", !json.isNull {
+                guard let megabytes = json.double ?? json.string.flatMap(Double.init), (0...9e12).contains(megabytes)
+                else { throw error("synchronization", "maxStoreSize must be a number of megabytes") }
+                json = JSONValue(Int(megabytes * 1_000_000))
+            }
+            values[member.name] = Value(json: json, place: place)
+        }
     }
 
     private mutating func readFile(_ path: String) throws(ConfigurationError) {

@@ -8,6 +8,8 @@ struct SettingsReader {
     func settings() throws(ConfigurationError) -> Settings {
         var settings = Settings()
         settings.policies = try policies()
+        settings.periodicRefreshPolicy = try periodicRefreshPolicy() ?? settings.periodicRefreshPolicy
+        settings.periodicRefreshInterval = try periodicRefreshInterval() ?? settings.periodicRefreshInterval
         settings.collections = try list("collections", collection)
         settings.partitionBy = try list("partitionBy", partitionRule)
         settings.credentials = try list("credentials", credential)
@@ -35,16 +37,29 @@ struct SettingsReader {
     }
 
     private func policies() throws(ConfigurationError) -> PolicyTable {
-        // The SDK's node holds the same keys one level down.
-        let node = source["synchronization"]
-        let rules = source["policies"] ?? node?["policies"]
-        let fallback = source["defaultPolicy"] ?? node?["defaultPolicy"]
-        guard rules != nil || fallback != nil else { return PolicyTable() }
-        do {
-            return try PolicyTable(json: rules ?? .array([]), defaultJSON: fallback)
-        } catch {
+        var table = PolicyTable()
+        do { table.rules = try PolicyTable(json: source["policies"] ?? [], defaultJSON: nil).rules } catch {
             throw source.error("policies", error.detail)
         }
+        do { if let json = source["defaultPolicy"] { table.defaultLayer = try PolicyLayer(json: json) } } catch {
+            throw source.error("defaultPolicy", error.detail)
+        }
+        return table
+    }
+
+    private func periodicRefreshPolicy() throws(ConfigurationError) -> PeriodicRefreshPolicy? {
+        guard let text = try source.string("periodicRefreshPolicy") else { return nil }
+        guard let policy = PeriodicRefreshPolicy(text: text) else {
+            let allowed = PeriodicRefreshPolicy.allCases.map(\.rawValue).joined(separator: ", ")
+            throw source.error("periodicRefreshPolicy", "must be one of \(allowed)")
+        }
+        return policy
+    }
+
+    private func periodicRefreshInterval() throws(ConfigurationError) -> Double? {
+        guard let seconds = try source.seconds("periodicRefreshInterval") else { return nil }
+        guard seconds > 0 else { throw source.error("periodicRefreshInterval", "must be above 0 seconds") }
+        return seconds
     }
 
     private func list<Item>(

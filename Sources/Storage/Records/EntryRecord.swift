@@ -38,11 +38,6 @@ extension Entry {
         if policy.isEmpty { policy = other.policy }
         pin = pin ?? other.pin
     }
-
-    /// Whether its copies may go to make room, as far as the entry itself tells.
-    var isEvictable: Bool {
-        pin == nil && policy.evictionPolicy != .manualEviction && !(copies.isEmpty && parts.isEmpty)
-    }
 }
 
 extension RecordWriter {

@@ -85,7 +85,8 @@ package final class StoreRouter: Store {
             let index: Int
             switch change {
             case .putCopy(let key, _), .putListed(let key, _), .putParts(let key, _), .removeParts(let key, _),
-                .expire(let key), .removeEntry(let key), .setPolicy(let key, _), .setPin(let key, _):
+                .expire(let key), .removeEntry(let key), .evict(let key, _), .setPolicy(let key, _),
+                .setPin(let key, _):
                 index = table.index(of: key.target)
                 // A copy that comes too late for its store is no loss.
                 if seat(index, table) == nil { continue }

@@ -24,8 +24,8 @@ struct VolatileCopies {
         used[key] = uses
     }
 
-    /// Applies the changes that are about entries. What they touched.
-    mutating func apply(_ changes: [StoreChange]) -> Set<EntryKey> {
+    /// Applies the changes that are about entries; `busy` ones keep their copies. What they touched.
+    mutating func apply(_ changes: [StoreChange], sparing busy: Set<EntryKey> = []) -> Set<EntryKey> {
         var touched: Set<EntryKey> = []
         for change in changes {
             switch change {
@@ -60,6 +60,10 @@ struct VolatileCopies {
             case .removeEntry(let key):
                 touched.insert(key)
                 set(nil, for: key)
+            case .evict(let key, let time):
+                guard let entry = entries[key], entry.goes(ifOlderThan: time), !busy.contains(key) else { continue }
+                touched.insert(key)
+                set(entry.withoutCopies, for: key)
             case .setPolicy(let key, let policy):
                 touched.insert(key)
                 self.change(key) { $0.policy = policy }
@@ -112,11 +116,13 @@ struct VolatileCopies {
     }
 
     /// Whether `bytes` more fit once what may go is gone.
-    mutating func makeRoom(for bytes: Int64, sparing busy: Set<EntryKey>) -> (fits: Bool, gone: [EntryKey]) {
+    mutating func makeRoom(
+        for bytes: Int64, sparing busy: Set<EntryKey>, under policies: PolicyTable
+    ) -> (fits: Bool, gone: [EntryKey]) {
         guard size + bytes > limit else { return (true, []) }
         var gone: [EntryKey] = []
         for (key, _) in used.sorted(by: { $0.value < $1.value }) where size + bytes > limit {
-            guard let entry = entries[key], entry.isEvictable, !busy.contains(key) else { continue }
+            guard let entry = entries[key], entry.isEvictable(under: policies), !busy.contains(key) else { continue }
             set(nil, for: key)
             gone.append(key)
         }

@@ -29,9 +29,10 @@ package final class VolatileStore: Store {
         let records = changes.filter { !$0.isOfEntry }
         if !records.isEmpty { try await journal.commit(records, durable: durable) }
         let busy = journal.shared.memory.busy
+        let policies = journal.shared.options.policies()
         let (touched, fits) = copies.withLock { copies in
-            let touched = copies.apply(own)
-            let room = copies.makeRoom(for: 0, sparing: busy.union(touched))
+            let touched = copies.apply(own, sparing: busy)
+            let room = copies.makeRoom(for: 0, sparing: busy.union(touched), under: policies)
             // What can't stay is not kept at all: a copy can be had again.
             if !room.fits {
                 for case .putCopy(let key, _) in own { _ = copies.apply([.removeEntry(key)]) }
@@ -106,7 +107,8 @@ package final class VolatileStore: Store {
     private func makeRoom(for bytes: Int64) throws(StoreError) {
         guard bytes <= limit else { throw .tooLarge }
         let busy = journal.shared.memory.busy
-        let room = copies.withLock { $0.makeRoom(for: bytes, sparing: busy) }
+        let policies = journal.shared.options.policies()
+        let room = copies.withLock { $0.makeRoom(for: bytes, sparing: busy, under: policies) }
         for key in room.gone { view?.invalidate(key) }
         if !room.fits { throw .full }
     }
@@ -165,7 +167,7 @@ extension StoreChange {
     /// Whether it is about entries alone.
     fileprivate var isOfEntry: Bool {
         switch self {
-        case .putCopy, .putListed, .putParts, .removeParts, .dropMembers, .expire, .expirePath, .removeEntry,
+        case .putCopy, .putListed, .putParts, .removeParts, .dropMembers, .expire, .expirePath, .removeEntry, .evict,
             .setPolicy, .setPin:
             true
         case .putOperation, .putConflict, .putKeyRecord, .removeKeyRecord, .putAlias, .movePartition: false

@@ -41,6 +41,39 @@ struct ManagementTests {
         #expect(fixture.writes.queue.unfinished().isEmpty)
     }
 
+    @Test("an entry tells of its edit, its expiry by the policy in force and the origin's fields")
+    func flags() async throws {
+        try await fixture.writes.know("/items/1", "{}", etag: "\"1\"")
+        let clean = try await fixture.send(.get, "/cache/entry?target=/items/1").json
+        #expect(clean["hasOfflineUpdates"]?.bool == false)
+        #expect(clean["serverCopy"]?["expired"]?.bool == true)
+        #expect(clean["serverCopy"]?["headers"]?["ETag"]?.string == "\"1\"")
+        _ = try await fixture.send(
+            .put, "/cache/entry/policy?target=/items/1", "{\"expirationPolicy\":\"NEVER_EXPIRE\"}")
+        fixture.writes.network.force(offline: true)
+        _ = try await fixture.writes.send(.put, "/items/1", "{}")
+        let edited = try await fixture.send(.get, "/cache/entry?target=/items/1").json
+        #expect(edited["hasOfflineUpdates"]?.bool == true)
+        #expect(edited["hasConflicts"]?.bool == false)
+        #expect(edited["hasOfflineCommitError"]?.bool == false)
+        #expect(edited["serverCopy"]?["expired"]?.bool == false)
+    }
+
+    @Test("all local edits are discarded at once, with what depends on them, and the server's copies stay")
+    func discardAll() async throws {
+        try await fixture.writes.know("/items/1", "{\"v\":1}", etag: "\"1\"")
+        fixture.writes.network.force(offline: true)
+        _ = try await fixture.writes.send(.put, "/items/1", "{\"v\":2}")
+        let created = try await fixture.writes.send(.post, "/items", "{\"v\":3}")
+        let temporary = try #require(created.fields["Location"]).dropFirst("/resources".count)
+        _ = try await fixture.writes.send(.put, String(temporary), "{\"v\":4}")
+        let reply = try await fixture.send(.delete, "/cache/operations")
+        #expect(reply.json["left"]?.int == 0)
+        #expect((reply.json["discarded"]?.int ?? 0) >= 2)
+        #expect(fixture.writes.queue.unfinished().isEmpty)
+        #expect(try await fixture.writes.store.entry(fixture.writes.key("/items/1"))?.copies.count == 1)
+    }
+
     @Test("evicting many leaves pinned entries and edits alone")
     func evictMany() async throws {
         for target in ["/items/1", "/items/2", "/items/3"] {

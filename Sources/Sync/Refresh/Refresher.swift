@@ -1,0 +1,189 @@
+package import CacheCore
+import HTTPModel
+import Synchronization
+
+/// Keeps copies fresh while nobody asks for them (seeds/semantics 1.2, "periodic refresh"; 1.8).
+///
+/// At the start, whenever the service comes online and when a pin is set, pinned entries that have expired or have no copy yet are
+/// fetched, those of high priority first. Where `periodicRefreshPolicy` says so, so is everything else that has expired: once after
+/// the start, or at each interval too. Without such a policy the start evicts what expired under EVICT_ON_EXPIRY_AT_STARTUP.
+/// Callable from any task.
+package final class Refresher: Sendable {
+    private struct Guarded: Sendable {
+        var run: Task<Void, Never>?
+        var timer: Task<Void, Never>?
+    }
+
+    private let store: any Store
+    private let network: any Network
+    private let keys: RefreshKeys
+    private let settings: SettingsBox
+    private let clock: any Clock
+    private let log: any Log
+    private let entries: any EntryRefreshing
+    private let guarded = Mutex(Guarded())
+    /// What makes the task look again; signals that come meanwhile are one.
+    private let signals: AsyncStream<Void>
+    private let signal: AsyncStream<Void>.Continuation
+
+    private static let pageSize = 200
+
+    package init(
+        store: any Store, network: any Network, credentials: CredentialKeeper, sources: CredentialSources,
+        settings: SettingsBox, clock: any Clock, log: any Log, entries: any EntryRefreshing
+    ) {
+        self.store = store
+        self.network = network
+        keys = RefreshKeys(credentials: credentials, sources: sources)
+        self.settings = settings
+        self.clock = clock
+        self.log = log
+        self.entries = entries
+        (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Begins, once.
+    package func start() {
+        let startedAt = clock.now
+        let run = Task { await self.run(since: startedAt) }
+        guarded.withLock { $0.run = run }
+        wake()
+    }
+
+    /// The service came online, a pin was set, or the settings have changed.
+    package func wake() { signal.yield() }
+
+    /// Ends. What a request under way brings is no longer kept once the store is closed.
+    package func stop() {
+        signal.finish()
+        let (run, timer) = guarded.withLock { ($0.run, $0.timer) }
+        run?.cancel()
+        timer?.cancel()
+    }
+
+    private func run(since startedAt: Double) async {
+        if settings.current.periodicRefreshPolicy == .none { await evictExpired(notSince: startedAt) }
+        var isFirst = true
+        var due = startedAt
+        for await _ in signals {
+            guard network.state.isOnline else { continue }
+            let policy = settings.current.periodicRefreshPolicy
+            let isDue = clock.now >= due
+            let wantsAll = policy == .periodically ? isFirst || isDue : policy == .atStartup && isFirst
+            let isDone = await round(wantsAll: wantsAll)
+            let next = clock.now + settings.current.periodicRefreshInterval
+            if isDone { isFirst = false }
+            if isDone, wantsAll { due = next }
+            if policy == .periodically { wake(at: due > clock.now ? due : next) }
+        }
+    }
+
+    private func wake(at time: Double) {
+        let timer = Task { [weak self, clock] in
+            await clock.sleep(until: time)
+            if !Task.isCancelled { self?.wake() }
+        }
+        guarded.withLock { state in
+            state.timer?.cancel()
+            state.timer = timer
+        }
+    }
+
+    // MARK: At the start
+
+    /// Removes what has expired under EVICT_ON_EXPIRY_AT_STARTUP, but for what was confirmed since then.
+    private func evictExpired(notSince startedAt: Double) async {
+        await forEachPage { entries, settings in
+            let going = entries.filter { entry in
+                let policy = entry.policy(under: settings.policies)
+                return policy.evictionPolicy == .evictOnExpiryAtStartup && entry.pin == nil
+                    && hasExpired(entry, policy, settings)
+            }
+            guard !going.isEmpty else { return true }
+            let changes = going.map { StoreChange.evict($0.key, ifOlderThan: startedAt) }
+            do { try await store.commit(changes, durable: false) } catch {
+                log.write(.warning, "expired copies could not be evicted", [("error", "\(error)")])
+                return false
+            }
+            return true
+        }
+    }
+
+    // MARK: Refreshing
+
+    /// One look through all entries: pinned ones first. False where the origin went away meanwhile.
+    private func round(wantsAll: Bool) async -> Bool {
+        var high: [EntryKey] = []
+        var normal: [EntryKey] = []
+        await forEachPage { entries, settings in
+            for entry in entries where entry.pin != nil && isDue(entry, settings) {
+                if entry.pin == .high { high.append(entry.key) } else { normal.append(entry.key) }
+            }
+            return true
+        }
+        guard await refresh(high) else { return false }
+        // An origin in trouble is asked for what matters most alone.
+        guard network.state != .degraded else { return true }
+        guard await refresh(normal) else { return false }
+        guard wantsAll else { return true }
+        return await forEachPage { entries, settings in
+            await refresh(entries.filter { $0.pin == nil && isDue($0, settings) }.map(\.key))
+        }
+    }
+
+    private func isDue(_ entry: Entry, _ settings: Settings) -> Bool {
+        let policy = entry.policy(under: settings.policies)
+        guard !policy.noCache else { return false }
+        guard let copy = entry.copies.first else { return entry.pin != nil }
+        // A list tells of its members, and what is gone is nothing to keep ready.
+        guard !copy.isListed || entry.pin != nil, !copy.isGone else { return false }
+        return hasExpired(entry, policy, settings)
+    }
+
+    private func hasExpired(_ entry: Entry, _ policy: Policy, _ settings: Settings) -> Bool {
+        entry.hasExpired(
+            under: policy, epoch: store.epoch, targetedFields: settings.targetedFields, now: clock.now)
+    }
+
+    /// Fetches all, a few at once; false where the origin can't be reached.
+    private func refresh(_ keys: [EntryKey]) async -> Bool {
+        await withTaskGroup(of: Void.self) { group in
+            for (count, key) in keys.enumerated() {
+                if count >= Self.atOnce { await group.next() }
+                guard network.state.isOnline, !Task.isCancelled else { break }
+                group.addTask { await self.refresh(key) }
+            }
+        }
+        return network.state.isOnline && !Task.isCancelled
+    }
+
+    /// Requests that run at the same time, so that clients find the origin idle enough.
+    private static let atOnce = 4
+
+    private func refresh(_ key: EntryKey) async {
+        guard let credentials = await keys.fields(for: key.partition) else { return }
+        do throws(OriginError) {
+            try await entries.refresh(key, credentials: credentials)
+        } catch {
+            log.write(.info, "an entry could not be refreshed", [("reason", "\(error)")])
+        }
+    }
+
+    /// Hands all entries to `body`, page by page, with the settings of the moment, until it returns false or a page can't be read.
+    @discardableResult
+    private func forEachPage(_ body: ([Entry], Settings) async -> Bool) async -> Bool {
+        var after: String?
+        repeat {
+            guard !Task.isCancelled else { return false }
+            do {
+                let page = try await store.entries(EntryFilter(), after: after, limit: Self.pageSize)
+                guard await body(page.items, settings.current) else { return false }
+                after = page.next
+            } catch {
+                log.write(.warning, "the entries could not be read for a refresh", [("error", "\(error)")])
+                return false
+            }
+        } while after != nil
+        return true
+    }
+}

@@ -1,0 +1,91 @@
+import CacheCore
+import HTTPModel
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Storage
+
+@Suite struct `Eviction by policy` {
+    private final class Rules: Sendable {
+        let table = Mutex(PolicyTable())
+
+        func keep(_ policy: EvictionPolicy, at pattern: String) {
+            var layer = PolicyLayer()
+            layer.evictionPolicy = policy
+            table.withLock { $0.rules = [.init(pattern: PathPattern(pattern), layer: layer)] }
+        }
+    }
+
+    private let folder = TemporaryFolder()
+    private let rules = Rules()
+
+    private func key(_ name: String) -> EntryKey {
+        EntryKey(partition: .none, target: Target(unchecked: name))
+    }
+
+    private func open() throws -> SQLiteStore {
+        let rules = rules
+        return try folder.open(StoreOptions(maxStoreSize: 100_000, policies: { rules.table.withLock { $0 } }))
+    }
+
+    private func put(_ name: String, _ store: SQLiteStore, byte: Int = 1) async throws {
+        let content = try await store.makeContent([UInt8](repeating: UInt8(byte), count: 8_000), for: .copy)
+        try await store.commit([.putCopy(key(name), sampleCopy(content))], durable: true)
+    }
+
+    private func fill(_ store: SQLiteStore) async throws {
+        for number in 0..<40 { try await put("/filler/\(number)", store, byte: number + 2) }
+    }
+
+    @Test(arguments: [EvictionPolicy.manualEviction, .evictOnExpiryAtStartup])
+    func `What a path keeps is not evicted when the store is full`(policy: EvictionPolicy) async throws {
+        rules.keep(policy, at: "/maps/**")
+        let store = try open()
+        try await put("/maps/1", store)
+        try await fill(store)
+        #expect(try await store.entry(key("/maps/1"))?.copies.count == 1)
+        #expect(try await store.entry(key("/filler/0")) == nil)
+        await store.close()
+    }
+
+    @Test func `A path that is kept since the copy was stored is not evicted`() async throws {
+        let store = try open()
+        try await put("/maps/1", store)
+        rules.keep(.manualEviction, at: "/maps/**")
+        try await fill(store)
+        #expect(try await store.entry(key("/maps/1"))?.copies.count == 1)
+        await store.close()
+    }
+
+    @Test func `A path that is no longer kept gives room after the next start`() async throws {
+        rules.keep(.manualEviction, at: "/maps/**")
+        var store = try open()
+        try await put("/maps/1", store)
+        await store.close()
+        rules.keep(.evictWhenFull, at: "/maps/**")
+        store = try open()
+        try await store.write(.other { _ = try $0.reviseEvictable(after: nil) }, durable: false)
+        try await fill(store)
+        #expect(try await store.entry(key("/maps/1")) == nil)
+        await store.close()
+    }
+
+    @Test func `Eviction by age spares pins, unfinished operations and what was confirmed since`() async throws {
+        let store = try folder.open()
+        let operation = sampleOperation(1, nil)
+        let names = ["/old", "/pinned", operation.lane.target.text]
+        for name in names { try await put(name, store) }
+        try await store.commit([.setPin(key("/pinned"), .normal), .putOperation(operation)], durable: true)
+        let time = try #require(try await store.entry(key("/old"))?.lastSync)
+        func evict(_ time: Double) async throws -> [Bool] {
+            try await store.commit(names.map { .evict(key($0), ifOlderThan: time) }, durable: false)
+            var kept: [Bool] = []
+            for name in names { kept.append(try await store.entry(key(name))?.copies.isEmpty == false) }
+            return kept
+        }
+        #expect(try await evict(time) == [true, true, true])
+        #expect(try await evict(time + 1) == [false, true, true])
+        await store.close()
+    }
+}
