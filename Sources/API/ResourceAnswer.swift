@@ -29,6 +29,15 @@ package struct ResourceAnswer: Sendable {
         return ResponseHead(status: status, fields: fields)
     }
 
+    /// An interim answer of the origin as it is sent on.
+    package func interim(status: Int, fields: HTTPFields) -> ResponseHead {
+        var fields = fields
+        HopByHop.remove(from: &fields)
+        fields.remove("Content-Length")
+        rewriteLinks(&fields)
+        return ResponseHead(status: status, fields: fields)
+    }
+
     /// Gives a problem thrown on the way the Cache-Status that every answer carries.
     package static func marked(_ problem: Problem, _ cacheStatus: CacheStatus, syncState: String? = nil) -> Problem {
         var problem = problem

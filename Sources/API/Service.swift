@@ -17,7 +17,8 @@ package struct Service<View: HitView>: RequestHandler {
         pipeline = Pipeline(
             context: context, counters: counters,
             reads: ReadHandler(
-                context: context, counters: counters, flights: flights, publisher: HitPublisher(view: view)),
+                context: context, counters: counters, flights: flights, publisher: HitPublisher(view: view),
+                errors: ErrorAnswers(view: view)),
             writes: writes, management: management)
         hits = HitPath(view: view, settings: context.settings, counters: counters)
     }

@@ -63,6 +63,8 @@ enum HeadWriter {
 
     private static func reason(_ status: Int) -> String {
         switch status {
+        case 102: "Processing"
+        case 103: "Early Hints"
         case 200: "OK"
         case 201: "Created"
         case 202: "Accepted"

@@ -28,6 +28,13 @@ final class ServerExchange: Exchange {
         return piece
     }
 
+    func inform(_ head: ResponseHead) {
+        guard core.head.minorVersion > 0 else { return }
+        let bytes = HeadWriter.bytes(of: head, framing: .none, connection: .persistent)
+        // Posted under the lock, so that it can't fall behind a final answer that begins on another thread.
+        core.answer.withLock { if !$0.hasBegun { core.post(.write(bytes, nil)) } }
+    }
+
     func respond(_ head: ResponseHead, body: [UInt8]) { Self.respond(core, head, body) }
 
     private static func respond(_ core: ExchangeCore, _ head: ResponseHead, _ body: [UInt8]) {

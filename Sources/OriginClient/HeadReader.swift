@@ -7,11 +7,13 @@ struct AnswerHead: Sendable {
     var isDelimited: Bool
 }
 
-/// Reads the lines of an answer's head as they arrive (RFC 9112 4 and 5): interim answers are passed over, trailers are not
-/// its business.
+/// Reads the lines of an answer's head as they arrive (RFC 9112 4 and 5), those of interim answers ahead of it; trailers are
+/// not its business.
 struct HeadReader {
     enum Step {
         case more
+        /// An interim answer; the final one is still to come.
+        case interim(AnswerHead)
         case complete(AnswerHead)
         case bad(String)
     }
@@ -73,9 +75,12 @@ struct HeadReader {
 
     private mutating func endOfHead() -> Step {
         guard status >= 200 else {
-            status = 0
-            fields = HTTPFields()
-            return .more
+            defer {
+                status = 0
+                fields = HTTPFields()
+            }
+            HopByHop.remove(from: &fields)
+            return .interim(AnswerHead(status: status, fields: fields, isDelimited: true))
         }
         let lengths = fields.values("Content-Length")
         guard lengths.allSatisfy({ $0 == lengths[0] }) else { return .bad("the answer has two lengths") }

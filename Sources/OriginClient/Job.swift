@@ -22,6 +22,7 @@ struct Job: Sendable {
     let lines: [UInt8]
     let body: Body
     let answer: AnswerChannel
+    let interim: (@Sendable (Int, HTTPFields) -> Void)?
     /// True for a bare connection without a request.
     let isProbe: Bool
 
@@ -33,6 +34,7 @@ struct Job: Sendable {
         lines = []
         body = .none
         answer = AnswerChannel()
+        interim = nil
         isProbe = true
     }
 
@@ -53,6 +55,7 @@ struct Job: Sendable {
         self.method = method
         self.target = (target.count == 1 && target[0] == UInt8(ascii: "*") ? [] : Array(prefix.utf8)) + target + [0]
         answer = AnswerChannel()
+        interim = request.interim
         isProbe = false
         switch request.body {
         case .none:

@@ -60,6 +60,8 @@ final class Transfer {
         guard head == nil else { return line.count }
         switch unsafe reader.take(line) {
         case .more: break
+        // 100 answers what this client may have asked for itself (RFC 9110 15.2).
+        case .interim(let head): if head.status != 100 { job.interim?(head.status, head.fields) }
         case .complete(let head):
             self.head = head
             loop.touch(self)

@@ -1,5 +1,6 @@
 import pytest
 
+from cache_lab import Lab
 from origin import Origin
 from service import Holdfast
 
@@ -31,6 +32,17 @@ def holdfast_with(origin, request):
 @pytest.fixture
 def holdfast(holdfast_with):
     return holdfast_with()
+
+
+@pytest.fixture(scope="session")
+def shared_cache():
+    """One service under RFC 9111 to the letter, for cases that each have a target of their own."""
+    origin = Origin().start()
+    service = Holdfast(
+        origin.url, defaultPolicy={"offlineReads": "HONOUR_ORIGIN"}, targetedFields=["CDN-Cache-Control"]).start()
+    yield Lab(origin, service)
+    service.close()
+    origin.stop()
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -70,6 +70,7 @@ class Origin:
         self.collections = set()
         self.log = []
         self.orders = []
+        self.scripts = {}  # path: the answer to every request for it, sent as it is (see cache_lab.Reply)
         self.headers = {}  # added to every answer to GET
         self.honours_keys = False  # a POST under a known Idempotency-Key gets the first one's answer
         self.answered = {}
@@ -109,7 +110,10 @@ class Origin:
             def handle_any(self):
                 origin.handle(self)
 
-            do_GET = do_HEAD = do_PUT = do_POST = do_PATCH = do_DELETE = do_OPTIONS = handle_any
+            def __getattr__(self, name):
+                if name.startswith("do_"):
+                    return self.handle_any
+                raise AttributeError(name)
 
             def log_message(self, *_):
                 pass
@@ -156,6 +160,10 @@ class Origin:
             self.orders.append(Order(**order))
             return self.orders[-1]
 
+    def script(self, path, reply):
+        with self.lock:
+            self.scripts[path] = reply
+
     def seen(self, method=None, path=None):
         with self.lock:
             return [r for r in self.log if method in (None, r.method) and path in (None, r.path)]
@@ -177,11 +185,14 @@ class Origin:
             order = next((o for o in self.orders if o.matches(handler.command, handler.path)), None)
             if order:
                 order.times -= 1
+            script = self.scripts.get(handler.path)
         try:
             if order and order.delay:
                 time.sleep(order.delay)
             if order and order.gate:
                 order.gate.wait(30)
+            if script and not order:
+                return self.say(handler, logged, script)
             if order and order.cut == "before":
                 return self.cut(handler)
             if order and order.status is not None:
@@ -221,6 +232,30 @@ class Origin:
             handler.connection.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass
+
+    def say(self, handler, logged, script):
+        """Sends the script's bytes; a length is added where the body needs one and no line gives it."""
+        if script.cut == "before":
+            return self.cut(handler)
+        logged.status = script.status
+        head = "".join(f"HTTP/1.1 {status} Interim\r\n" + "".join(line + "\r\n" for line in lines) + "\r\n"
+                       for status, lines in script.interim)
+        lines = list(script.fields)
+        body = b"" if handler.command == "HEAD" or script.status in (204, 304) else script.body
+        names = {line.split(":")[0].strip().lower() for line in lines}
+        if script.trailers:
+            lines.append("Transfer-Encoding: chunked")
+            tail = "".join(line + "\r\n" for line in script.trailers)
+            body = b"%x\r\n%b\r\n0\r\n%b\r\n" % (len(body), body, tail.encode())
+        elif script.cut != "ends" and script.status not in (204, 304) and not names & {"content-length", "transfer-encoding"}:
+            lines.append(f"Content-Length: {len(script.body)}")
+        head += f"HTTP/1.1 {script.status} Scripted\r\n" + "".join(line + "\r\n" for line in lines) + "\r\n"
+        if script.cut == "within":
+            handler.wfile.write(head.encode("utf-8") + body[:len(body) // 2])
+            return self.cut(handler)
+        handler.wfile.write(head.encode("utf-8") + body)
+        if script.cut == "ends":
+            self.cut(handler)
 
     def send(self, handler, status, headers, body):
         handler.send_response(status)

@@ -23,6 +23,21 @@ extension StoreContract {
             let copies = try await store.entry(key("/a"))?.copies
             try require(copies == [third, second], "\(String(describing: copies))")
         },
+        StoreRule("The oldest variants beyond the limit go, and letters that only look alike are two variants") {
+            store in
+            for number in 0...Entry.variantLimit {
+                let copy = try await copy("\(number)", in: store, selecting: [HTTPField("a", "\(number)")])
+                try await store.commit([.putCopy(key("/a"), copy)], durable: false)
+            }
+            let copies = try await store.entry(key("/a"))?.copies ?? []
+            try require(
+                copies.count == Entry.variantLimit && copies.last?.selecting[0].value == "1", "\(copies.count)")
+            for value in ["\u{E9}", "e\u{301}"] {
+                let copy = try await copy(value, in: store, selecting: [HTTPField("a", value)])
+                try await store.commit([.putCopy(key("/b"), copy)], durable: false)
+            }
+            try require(try await store.entry(key("/b"))?.copies.count == 2, "one displaced the other")
+        },
         StoreRule("Expiring marks every copy and removes none") { store in
             for value in ["a", "b"] {
                 let copy = try await copy(value, in: store, selecting: [HTTPField("accept", value)])

@@ -23,6 +23,10 @@ final class GuardedExchange: Exchange {
 
     func readBody() async throws(ExchangeError) -> [UInt8]? { try await inner.readBody() }
 
+    func inform(_ head: ResponseHead) {
+        if !hasBegun { inner.inform(head) }
+    }
+
     func respond(_ head: ResponseHead, body: [UInt8]) {
         if move(from: .open, to: .ended) { inner.respond(head, body: body) } else { abort() }
     }

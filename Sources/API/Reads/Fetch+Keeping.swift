@@ -44,8 +44,10 @@ extension Fetch {
 
     /// Lands the flight. What is then still to be carried; nil where the body is here and nothing is kept of it.
     func take(
-        _ response: OriginResponse, _ times: (request: Double, response: Double), _ lane: LaneStatus, _ flight: Flight
+        _ response: OriginResponse, _ times: (request: Double, response: Double), _ lane: LaneStatus, _ flight: Flight,
+        ticket: UInt64
     ) async -> Transfer? {
+        if method == .head { await learn(fromHead: response, times) }
         let extent = Extent(status: response.status, fields: response.fields)
         let length = response.fields["Content-Length"].flatMap { Int64($0) } ?? extent.map { Int64($0.range.count) }
         var keeping = keeping(response, extent, times)
@@ -59,7 +61,8 @@ extension Fetch {
         var held: PartialCopy?
         if case .part(let parts) = keeping { held = part?.parts?.combined(with: parts) }
         let reader = hasReader ? spool.makeReader() : nil
-        let whole = writer == nil ? response.whole : nil
+        let isRepeatable = keeping.copy == nil && length ?? .max <= ErrorAnswers.bodyLimit && mayRepeat(response)
+        let whole = writer == nil && !isRepeatable ? response.whole : nil
         if let whole {
             await spool.append(whole)
             spool.end(.complete)
@@ -71,6 +74,10 @@ extension Fetch {
             .answered(head), reader: reader, isShareable: keeping.copy.map { isReusable($0) } ?? false)
         if whole != nil {
             await forget(after: response.status)
+            return nil
+        }
+        if isRepeatable {
+            await keepError(response, times, to: spool, ticket: ticket)
             return nil
         }
         return Transfer(
@@ -181,6 +188,32 @@ extension Fetch {
         } else if let parts = part?.parts, (200...299).contains(status) || status == 416 {
             await commit([.removeParts(request.key, selecting: parts.head.selecting)])
         }
+    }
+
+    /// Hands an error on once it is kept, so that who has read it finds it kept.
+    private func keepError(
+        _ response: OriginResponse, _ times: (request: Double, response: Double), to spool: Spool, ticket: UInt64
+    ) async {
+        var bytes: [UInt8] = []
+        do {
+            while let piece = try await response.body.next() { bytes += piece }
+        } catch {
+            spool.end(.failed(error as? OriginError ?? .cutBody(reason: "the body ended early")))
+            return
+        }
+        var copy = copy(of: response, times)
+        copy.content = Content(digest: context.digest(bytes), length: Int64(bytes.count), inline: bytes)
+        errors?.keep(copy, for: request.key, ticket: ticket)
+        if !bytes.isEmpty { await spool.append(bytes) }
+        spool.end(.complete)
+    }
+
+    private func mayRepeat(_ response: OriginResponse) -> Bool {
+        mayStore
+            && Storability.mayRepeat(
+                method: method, requestFields: request.head.fields, status: response.status, fields: response.fields,
+                policy: policy, isShared: isShared, isDelimited: response.isDelimited,
+                targetedFields: request.settings.targetedFields)
     }
 
     private enum Pumped {

@@ -5,6 +5,8 @@ import HTTPModel
 struct Fetch: Sendable {
     let context: ServiceContext
     let counters: Counters
+    /// Where errors may be given again; nil for a fetch that nobody reads.
+    var errors: ErrorAnswers?
     let request: ResourceRequest
     let policy: Policy
     let method: HTTPMethod
@@ -18,6 +20,8 @@ struct Fetch: Sendable {
     let hasReader: Bool
     /// Whether a copy is to be on disk before the answer counts as kept (work in the background, design 11).
     let isDurable: Bool
+    /// Takes the origin's interim answers, for the one who asked.
+    var interim: (@Sendable (Int, HTTPFields) -> Void)?
     /// Where a part is asked for; the copies take no part then.
     var part: PartAsk?
 
@@ -36,18 +40,23 @@ struct Fetch: Sendable {
     }
 
     private func ask(_ flight: Flight) async -> Transfer? {
-        await ask(flight, conditions: part?.conditions ?? Validation.conditionalFields(for: revalidate))
+        let wishes = request.head.fields
+        return await ask(
+            flight,
+            conditions: part?.conditions(request: wishes)
+                ?? Validation.conditionalFields(for: revalidate, request: wishes))
     }
 
     private func ask(_ flight: Flight, conditions: HTTPFields) async -> Transfer? {
         let lane = context.queue.lane(of: request.key)
         var fields = fields
         for condition in conditions { fields[condition.name] = condition.value }
+        let ticket = errors?.ticket(request.key) ?? 0
         let requestTime = context.clock.now
         let response: OriginResponse
         do {
             response = try await context.origin.send(
-                OriginRequest(method: method, target: request.target.text, fields: fields))
+                OriginRequest(method: method, target: request.target.text, fields: fields, interim: interim))
         } catch {
             if case .unreachable = error { context.network.connectionFailed(error) }
             flight.land(.failed(error))
@@ -64,7 +73,7 @@ struct Fetch: Sendable {
             await drain(response.body)
             if let part, let parts = part.parts, part.isConfirmation {
                 await renew(parts, by: response.fields, times, flight)
-            } else if let copy = Validation.confirmed(revalidate, by: response.fields) {
+            } else if let copy = Validation.confirmed(revalidate, by: response.fields, request: request.head.fields) {
                 await renew(copy, by: response.fields, times, flight)
             } else {
                 // It confirms something that is not kept: only the whole answer helps.
@@ -72,8 +81,22 @@ struct Fetch: Sendable {
             }
             return nil
         }
-        return await take(response, times, lane, flight)
+        if response.status == 304, !isConditional {
+            // It would reach a client that has nothing to go with it (RFC 9110 15.4.5).
+            response.body.cancel()
+            flight.land(.failed(.badAnswer(reason: "304 without a condition")))
+            return nil
+        }
+        return await take(response, times, lane, flight, ticket: ticket)
     }
+
+    /// Whether the client's own conditions went to the origin.
+    private var isConditional: Bool {
+        ["If-None-Match", "If-Modified-Since"].contains { fields.contains($0) }
+    }
+
+    /// Nothing of the exchange may be kept (RFC 9111 5.2.1.5).
+    private var isUnkept: Bool { CacheControl(request: request.head.fields).noStore }
 
     /// Whether the answer is the origin's own, not a captive portal's (design 8).
     private func isOrigins(_ response: OriginResponse) async -> Bool {
@@ -106,29 +129,54 @@ struct Fetch: Sendable {
     private func renew(
         _ copy: ServerCopy, by fields: HTTPFields, _ times: (request: Double, response: Double), _ flight: Flight
     ) async {
-        var renewed = Validation.refreshed(
-            copy, by: fields, requestTime: times.request, responseTime: times.response, epoch: context.store.epoch)
-        if !Selecting.matches(renewed, request: request.head.fields) {
-            // The origin chose a variant that was kept for other selecting fields: it is now known for these too.
-            renewed.selecting = Selecting.fields(vary: renewed.fields.values("Vary"), request: request.head.fields)
-        }
+        var renewed = refreshed(copy, by: fields, times)
         if flight.isInvalidated { renewed.isExpired = true }
         counters.count(.revalidated)
-        await commit([.putCopy(request.key, renewed)])
-        flight.land(.renewed(renewed))
+        if !isUnkept {
+            var changes = [StoreChange.putCopy(request.key, renewed)]
+            if renewed.selecting != copy.selecting, Selecting.matches(copy, request: request.head.fields) {
+                // Its Vary has changed: as it was, it would answer requests that it is no longer for.
+                var former = copy
+                former.isExpired = true
+                changes.insert(.putCopy(request.key, former), at: 0)
+            }
+            await commit(changes)
+        }
+        flight.land(.renewed(renewed, own: Validation.unstored(fields, in: renewed)))
+    }
+
+    /// What an answer to HEAD says of stored answers to GET (RFC 9111 4.3.5).
+    func learn(
+        fromHead response: OriginResponse, _ times: (request: Double, response: Double)
+    ) async {
+        guard policy.fetchPolicy == .httpCache, response.status == 200, !isUnkept, mayStore,
+            let entry = try? await context.store.entry(request.key)
+        else { return }
+        let judged = Validation.judged(
+            entry.copies, byHead: response.fields, request: request.head.fields, requestTime: times.request,
+            responseTime: times.response, epoch: context.store.epoch, isShared: isShared,
+            targetedFields: request.settings.targetedFields)
+        if !judged.isEmpty { await commit(judged.map { .putCopy(request.key, $0) }) }
     }
 
     private func renew(
         _ parts: PartialCopy, by fields: HTTPFields, _ times: (request: Double, response: Double), _ flight: Flight
     ) async {
-        let renewed = parts.renewed(
-            by: fields, requestTime: times.request, responseTime: times.response, epoch: context.store.epoch)
+        let renewed = parts.withHead(refreshed(parts.head, by: fields, times))
         counters.count(.revalidated)
         if !flight.isInvalidated { await commit([.putParts(request.key, renewed)]) }
         flight.land(.renewedParts(renewed))
     }
 
-    private var isShared: Bool { request.key.partition == .none }
+    private func refreshed(
+        _ copy: ServerCopy, by fields: HTTPFields, _ times: (request: Double, response: Double)
+    ) -> ServerCopy {
+        Validation.refreshed(
+            copy, by: fields, request: request.head.fields, requestTime: times.request, responseTime: times.response,
+            epoch: context.store.epoch, isShared: isShared, targetedFields: request.settings.targetedFields)
+    }
+
+    var isShared: Bool { request.key.partition == .none }
 
     /// Whether others may use it without asking themselves.
     func isReusable(_ copy: ServerCopy) -> Bool {
@@ -149,7 +197,8 @@ struct Fetch: Sendable {
 
     /// What will be kept of the answer, its content still empty.
     func copy(of response: OriginResponse, _ times: (request: Double, response: Double)) -> ServerCopy {
-        var stored = Validation.stripped(response.fields, isShared: isShared)
+        var stored = Validation.stripped(
+            response.fields, isShared: isShared, targetedFields: request.settings.targetedFields)
         if !stored.contains("Date") { stored["Date"] = HTTPDate(times.response).text }
         return ServerCopy(
             status: response.status, fields: stored,

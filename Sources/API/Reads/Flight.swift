@@ -6,8 +6,8 @@ import Synchronization
 enum FlightAnswer: Sendable {
     /// An answer with a body of its own, in the flight's spool.
     case answered(FlightHead)
-    /// 304: the copy is confirmed, its fields renewed.
-    case renewed(ServerCopy)
+    /// 304: the copy is confirmed, its fields renewed; `own` are those that only the one who asked may see.
+    case renewed(ServerCopy, own: HTTPFields)
     /// 304: the parts are confirmed.
     case renewedParts(PartialCopy)
     case failed(OriginError)

@@ -35,9 +35,17 @@ extension Read {
 
     func fetch(method: HTTPMethod, fields: HTTPFields, revalidate: [ServerCopy], hasReader: Bool) -> Fetch {
         Fetch(
-            context: context, counters: counters, request: request, policy: policy, method: method, fields: fields,
-            revalidate: revalidate, mayStore: !request.hasSecretParameter,
-            hasReader: hasReader, isDurable: !hasReader)
+            context: context, counters: counters, errors: errors, request: request, policy: policy, method: method,
+            fields: fields, revalidate: revalidate, mayStore: !request.hasSecretParameter, hasReader: hasReader,
+            isDurable: !hasReader, interim: hasReader ? interim : nil)
+    }
+
+    /// Hands interim answers on. The client may leave while the request goes on.
+    private var interim: @Sendable (Int, HTTPFields) -> Void {
+        let answer = ResourceAnswer(request, base: context.origin.base)
+        return { [weak exchange = self.exchange] status, fields in
+            exchange?.inform(answer.interim(status: status, fields: fields))
+        }
     }
 
     func start(_ fetch: Fetch, _ flight: Flight) { Task { await fetch.run(flight) } }
@@ -111,7 +119,7 @@ extension Read {
         switch answer {
         case nil: true
         case .failed: true
-        case .renewed(let copy): isReusable(copy)
+        case .renewed(let copy, _): isReusable(copy)
         case .renewedParts(let parts): isReusable(parts.head)
         case .answered(let head): head.copy.map { isReusable($0) } ?? false
         }
@@ -133,12 +141,13 @@ extension Read {
             try await serve(copy, detail: "STALE", isStale: true)
         case .failed(let error):
             try await failed(error, stale: stale, cacheStatus)
-        case .renewed(let copy):
+        case .renewed(let copy, let own):
             var cacheStatus = cacheStatus
             cacheStatus.forwardStatus = 304
-            let representation = Representation(copy, syncState: syncState, now: context.clock.now)
+            var representation = Representation(copy, syncState: syncState, now: context.clock.now)
+            if !cacheStatus.collapsed { representation.fields.append(contentsOf: own) }
             if let list = try await overlay.composed(representation) {
-                try await serve(composed: list, forwardStatus: 304)
+                try await serve(composed: list, forwarded: cacheStatus)
                 return
             }
             try await stored.send(representation, cacheStatus)
@@ -152,18 +161,24 @@ extension Read {
             cacheStatus.forwardStatus = 304
             try await stored.send(representation, cacheStatus)
         case .answered(let head):
-            if stale.covers(status: head.status), let copy = stale.copy {
-                if !cacheStatus.collapsed { flight.abandon() }
-                try await serve(copy, detail: "STALE", isStale: true, forwardStatus: head.status)
-                return
-            }
             var cacheStatus = cacheStatus
             cacheStatus.forwardStatus = head.status
+            if stale.covers(status: head.status), let copy = stale.copy {
+                if !cacheStatus.collapsed { flight.abandon() }
+                try await serve(copy, detail: "STALE", isStale: true, forwarded: cacheStatus)
+                return
+            }
             cacheStatus.stored = head.copy != nil
             cacheStatus.detail = head.detail
             let reader = cacheStatus.collapsed ? head.spool.makeReader() : flight.takeReader()
             guard let reader else { throw ResourceAnswer.marked(timeout, cacheStatus) }
-            try await pass(head, reader, isOwn: isOwn, cacheStatus)
+            guard let copy = stale.copy, head.copy != nil, head.status != 206, !conditions.contains("Range") else {
+                return try await pass(head, reader, isOwn: isOwn, cacheStatus)
+            }
+            switch await Beginning.of(reader) {
+            case .read(let pieces): try await pass(head, reader, ahead: pieces, isOwn: isOwn, cacheStatus)
+            case .failed: try await serve(copy, detail: "STALE", isStale: true, forwarded: cacheStatus)
+            }
         }
     }
 
@@ -187,31 +202,43 @@ extension Read {
 
     /// The origin's answer as it streams in.
     private func pass(
-        _ head: FlightHead, _ reader: SpoolReader, isOwn: Bool, _ cacheStatus: CacheStatus
+        _ head: FlightHead, _ reader: SpoolReader, ahead: [[UInt8]] = [], isOwn: Bool, _ cacheStatus: CacheStatus
     ) async throws {
-        let fields = cacheStatus.collapsed ? head.copy?.fields ?? head.fields : head.fields
-        var first: [UInt8] = []
+        let shared = cacheStatus.collapsed ? head.copy : nil
+        let fields = shared?.fields ?? head.fields
+        var ahead = ahead
         if head.status == 200, request.method == .get, overlay.isNeeded, ListBytes.areReadable(fields) {
-            first = try await next(of: reader) ?? []
-            if overlay.isConcerned(start: first) {
-                try await pass(list: head, first, reader, fields, cacheStatus)
+            if ahead.isEmpty, let first = try await next(of: reader) { ahead = [first] }
+            if overlay.isConcerned(start: ahead.first ?? []) {
+                try await pass(list: head, reader, ahead: ahead, fields, cacheStatus)
                 return
             }
         }
         let answer = ResourceAnswer(request, base: context.origin.base).head(
-            status: head.status, fields: fields, cacheStatus: cacheStatus, syncState: head.copy == nil ? nil : syncState
-        )
-        if head.status == 200 || head.status == 206, !isOwn,
-            Conditional.evaluate(
+            status: head.status, fields: fields, cacheStatus: cacheStatus,
+            syncState: head.copy == nil ? nil : syncState,
+            age: shared.map { Int(Freshness.currentAge(of: $0, now: context.clock.now)) })
+        if head.status == 200 || head.status == 206, !isOwn {
+            switch Conditional.evaluate(
                 request: conditions, method: request.method, etag: fields["ETag"],
-                lastModified: fields["Last-Modified"], exists: true, now: context.clock.now) == .notModified
-        {
-            reader.cancel()
-            var notModified = answer
-            notModified.status = 304
-            notModified.fields.removeAll { $0.name.asciiLowercased.hasPrefix("content-") }
-            exchange.respond(notModified, body: [])
-            return
+                lastModified: fields["Last-Modified"], exists: true, now: context.clock.now)
+            {
+            case .proceed: break
+            case .notModified:
+                reader.cancel()
+                var notModified = answer
+                notModified.status = 304
+                notModified.fields.removeAll { field in
+                    let name = field.name.asciiLowercased
+                    return name.hasPrefix("content-") && name != "content-location"
+                }
+                exchange.respond(notModified, body: [])
+                return
+            case .failed:
+                reader.cancel()
+                throw ResourceAnswer.marked(
+                    Problem(.precondition, "The resource has another version than the request names."), cacheStatus)
+            }
         }
         if request.method == .head || head.status == 204 || head.status == 304 || head.status == 205 {
             reader.cancel()
@@ -235,16 +262,16 @@ extension Read {
             return exchange.respond(answer, body: whole)
         }
         exchange.begin(answer, length: head.length)
-        try await BodyPump.run(reader, to: exchange, after: first)
+        try await BodyPump.run(reader, ahead: ahead, to: exchange)
     }
 
     /// A list of the origin's that may hold what is pending: read whole before it is answered.
     private func pass(
-        list head: FlightHead, _ first: [UInt8], _ reader: SpoolReader, _ fields: HTTPFields,
+        list head: FlightHead, _ reader: SpoolReader, ahead: [[UInt8]], _ fields: HTTPFields,
         _ cacheStatus: CacheStatus
     ) async throws {
         let limit = request.settings.maxJSONSize
-        var bytes = first
+        var bytes = Array(ahead.joined())
         while bytes.count <= limit, let piece = try await next(of: reader) { bytes += piece }
         guard bytes.count <= limit else {
             reader.cancel()
@@ -252,7 +279,7 @@ extension Read {
         }
         let fields = Validation.stripped(fields)
         if let list = try await overlay.composed(bytes, fields: fields) {
-            try await serve(composed: list, forwardStatus: head.status)
+            try await serve(composed: list, forwarded: cacheStatus)
             return
         }
         let content = Content(digest: context.digest(bytes), length: Int64(bytes.count), inline: bytes)

@@ -10,12 +10,12 @@ struct PartAsk: Sendable {
     /// Whether the parts have all that is wanted, so that 304 is hoped for.
     var isConfirmation = false
 
-    /// The fields that ask so.
-    var conditions: HTTPFields {
+    /// The fields that ask so, for a request with these.
+    func conditions(request: HTTPFields) -> HTTPFields {
         var fields = HTTPFields()
         if let parts {
             if isConfirmation {
-                fields = Validation.conditionalFields(for: [parts.head])
+                fields = Validation.conditionalFields(for: [parts.head], request: request)
             } else {
                 fields["If-Range"] = parts.validator
             }

@@ -6,6 +6,7 @@ struct Read: Sendable {
     let context: ServiceContext
     let counters: Counters
     let flights: Flights
+    let errors: ErrorAnswers
     let request: ResourceRequest
     let exchange: any Exchange
     let policy: Policy
@@ -70,6 +71,12 @@ struct Read: Sendable {
                     Problem(.notCached, "The resource is not yet created at the origin."), .forward(.bypass),
                     syncState: syncState)
             }
+            if let error = repeatableError {
+                if stale.covers(status: error.status), let copy = stale.copy {
+                    return try await serve(copy, detail: "STALE", isStale: true)
+                }
+                return try await serve(error, detail: nil, isStale: false)
+            }
             try await ask(
                 revalidate: overlay.usable(revalidate), stale: stale,
                 forward: CacheStatus.ForwardReason(rawValue: forward) ?? .miss)
@@ -77,6 +84,15 @@ struct Read: Sendable {
             if wantsRefresh { refresh() }
             throw ResourceAnswer.marked(problem, CacheStatus(detail: isOnline ? nil : "OFFLINE"))
         }
+    }
+
+    /// An error of the origin's that the request may be answered with again.
+    private var repeatableError: ServerCopy? {
+        guard policy.fetchPolicy == .httpCache, request.isProven, let error = errors.answer(for: request.key),
+            case .copy(let copy, _, _, isStale: false) = plan(
+                Entry(key: request.key, copies: [error]), isOnline: true)
+        else { return nil }
+        return copy
     }
 
     func plan(isOnline: Bool) -> ReadPlan { plan(entry, isOnline: isOnline) }
@@ -98,17 +114,19 @@ struct Read: Sendable {
             targetedFields: request.settings.targetedFields, now: context.clock.now)
     }
 
-    /// From the store, without the origin. A copy that is the head of parts stands for them.
-    func serve(_ copy: ServerCopy, detail: String?, isStale: Bool, forwardStatus: Int? = nil) async throws {
+    /// From the store. A copy that is the head of parts stands for them. `forwarded`: the origin was asked, and its answer is
+    /// not used.
+    func serve(_ copy: ServerCopy, detail: String?, isStale: Bool, forwarded: CacheStatus? = nil) async throws {
         counters.count(.hits)
         if isStale { counters.count(.stale) }
         if let list = try await overlay.composed(Representation(copy, syncState: syncState, now: context.clock.now)) {
-            try await serve(composed: list, forwardStatus: forwardStatus)
+            try await serve(composed: list, forwarded: forwarded)
             return
         }
         let timeToLive = timeToLive(of: copy)
-        var cacheStatus = CacheStatus.hit(ttl: Int(timeToLive.rounded(.down)), detail: detail)
-        cacheStatus.forwardStatus = forwardStatus
+        var cacheStatus = forwarded ?? .hit()
+        cacheStatus.ttl = Int(timeToLive.rounded(.down))
+        cacheStatus.detail = detail
         if let parts, parts.head == copy {
             try await stored.send(representation(of: parts), cacheStatus)
             return
@@ -124,9 +142,9 @@ struct Read: Sendable {
     var overlay: ListOverlay { ListOverlay(context: context, request: request) }
 
     /// A list with edits laid over. Its tags are its own: the request's conditions count as they came.
-    func serve(composed list: Representation, forwardStatus: Int? = nil) async throws {
+    func serve(composed list: Representation, forwarded: CacheStatus? = nil) async throws {
         var cacheStatus = CacheStatus.hit(detail: "LOCAL_EDIT")
-        cacheStatus.forwardStatus = forwardStatus
+        cacheStatus.forwardStatus = forwarded?.forwardStatus
         try await StoredAnswer(context: context, request: request, conditions: request.head.fields, exchange: exchange)
             .send(list, cacheStatus)
     }

@@ -7,6 +7,7 @@ struct ReadHandler: Sendable {
     let counters: Counters
     let flights: Flights
     let publisher: HitPublisher
+    let errors: ErrorAnswers
 
     func handle(_ request: ResourceRequest, _ exchange: any Exchange) async throws {
         switch context.queue.resolve(request.target, of: request.key.partition) {
@@ -53,7 +54,8 @@ struct ReadHandler: Sendable {
         let policy = request.policy(entry: entry)
         let edit = request.isProven ? context.queue.localEdit(of: request.key) : nil
         let read = Read(
-            context: context, counters: counters, flights: flights, request: request, exchange: exchange,
+            context: context, counters: counters, flights: flights, errors: errors, request: request,
+            exchange: exchange,
             policy: policy, entry: entry,
             conditions: edit == nil ? await EditTags.replaced(in: request, context.queue) : request.head.fields,
             syncState: edit?.syncState ?? (context.queue.conflict(of: request.key) == nil ? "synced" : "conflict"),

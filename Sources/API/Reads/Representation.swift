@@ -12,6 +12,8 @@ struct Representation: Sendable {
     /// As sent.
     var etag: String?
     var lastModified: String?
+    /// When it was received, by the origin's Date; nil for an edit.
+    var received: String?
     /// Seconds; nil for an edit, which has no age.
     var age: Int?
     var syncState: String
@@ -35,6 +37,8 @@ struct Representation: Sendable {
         content = copy.content
         etag = copy.etag
         lastModified = copy.lastModified
+        received =
+            copy.fields["Date"].flatMap { HTTPDate($0, now: now) == nil ? nil : $0 } ?? HTTPDate(copy.responseTime).text
         age = Int(Freshness.currentAge(of: copy, now: now))
         self.syncState = syncState
     }

@@ -221,6 +221,7 @@ final class Spool: Sendable {
 final class SpoolReader: BodySource {
     private let spool: Spool
     private let id: Int
+    private let isAtEnd = Atomic(false)
 
     fileprivate init(_ spool: Spool, id: Int) {
         self.spool = spool
@@ -234,6 +235,7 @@ final class SpoolReader: BodySource {
     func narrow(to range: Range<Int64>) { spool.narrow(id, to: range) }
 
     func next() async throws -> [UInt8]? {
+        if isAtEnd.load(ordering: .relaxed) { return nil }
         switch await spool.next(id) {
         case .piece(let bytes): return bytes
         case .written(let range, let writer):
@@ -244,6 +246,7 @@ final class SpoolReader: BodySource {
                 throw error
             }
         case .end, .wait:
+            isAtEnd.store(true, ordering: .relaxed)
             spool.leave(id)
             return nil
         case .failed(let error):

@@ -20,7 +20,8 @@ struct StoredAnswer: Sendable {
         if representation.exists {
             switch Conditional.evaluate(
                 request: conditions, method: request.method, etag: representation.etag,
-                lastModified: representation.lastModified, exists: true, now: context.clock.now)
+                lastModified: representation.lastModified, received: representation.received, exists: true,
+                now: context.clock.now)
             {
             case .proceed: break
             case .notModified:
@@ -100,11 +101,11 @@ struct StoredAnswer: Sendable {
 
 /// Carries a body to a client whose answer has begun.
 enum BodyPump {
-    /// Sends all of it and finishes; breaks the connection off where it is cut, so that no part is taken for the whole.
-    /// `start`: what was taken from the source before.
-    static func run(_ source: any BodySource, to exchange: any Exchange, after start: [UInt8] = []) async throws {
+    /// Sends what was read `ahead` and the rest, and finishes; breaks the connection off where it is cut, so that no part is
+    /// taken for the whole.
+    static func run(_ source: any BodySource, ahead: [[UInt8]] = [], to exchange: any Exchange) async throws {
         do {
-            if !start.isEmpty { try await exchange.write(start) }
+            for piece in ahead { try await exchange.write(piece) }
             if let file = source as? any FileSource {
                 while let part = try await file.nextPart() { try await exchange.write(part) }
             } else {

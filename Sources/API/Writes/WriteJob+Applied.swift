@@ -87,7 +87,7 @@ extension WriteJob {
             answerBody: content ?? (isEmpty ? nil : .empty), answerBodyIsComplete: mayKeep, sentBody: sent,
             sentType: request.head.fields["Content-Type"], entry: entry, originBase: context.origin.base,
             requestTime: answer.requestTime, responseTime: answer.responseTime, epoch: context.store.epoch,
-            policy: policy, sentFields: request.head.fields)
+            policy: policy, sentFields: request.head.fields, targetedFields: request.settings.targetedFields)
         let isSuccess = (200...299).contains(answer.status)
         if let change = policyChange(on: key), !isForbiddenToKeep { changes.append(change) }
         if isSuccess {

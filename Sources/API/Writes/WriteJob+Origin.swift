@@ -53,7 +53,11 @@ extension WriteJob {
         let requestTime = context.clock.now
         do {
             let response = try await context.origin.send(
-                OriginRequest(method: method, target: request.target.text, fields: fields, body: sent))
+                OriginRequest(
+                    method: method, target: request.target.text, fields: fields, body: sent,
+                    interim: { [answers = self.answers, exchange = self.exchange] status, fields in
+                        exchange.inform(answers.interim(status: status, fields: fields))
+                    }))
             let answer = OriginAnswer(
                 response: response, requestTime: requestTime, responseTime: context.clock.now)
             return try await judge(answer)

@@ -33,7 +33,8 @@ extension WriteJob {
                 key: key, method: method, status: answer.status, answerFields: answer.fields, answerBody: nil,
                 answerBodyIsComplete: false, sentBody: nil, sentType: nil, entry: entry,
                 originBase: context.origin.base, requestTime: answer.requestTime, responseTime: answer.responseTime,
-                epoch: context.store.epoch, policy: policy, sentFields: request.head.fields)
+                epoch: context.store.epoch, policy: policy, sentFields: request.head.fields,
+                targetedFields: request.settings.targetedFields)
             if !changes.isEmpty { try await context.store.commit(changes, durable: true) }
             await pass(answer)
         }

@@ -11,9 +11,11 @@ package enum Conditional {
     }
 
     /// The order of RFC 9110 13.2.2. `exists`: whether there is a representation; its validators as they are sent. `now` in
-    /// seconds since 1970. Dates that can't be read are passed over (RFC 9110 13.1.3, 13.1.4).
+    /// seconds since 1970. Dates that can't be read are passed over (RFC 9110 13.1.3, 13.1.4). `received`: the Date of a
+    /// stored answer, which stands in for a missing Last-Modified against If-Modified-Since (RFC 9111 4.3.2).
     package static func evaluate(
-        request: HTTPFields, method: HTTPMethod, etag: String?, lastModified: String?, exists: Bool, now: Double
+        request: HTTPFields, method: HTTPMethod, etag: String?, lastModified: String?, received: String? = nil,
+        exists: Bool, now: Double
     ) -> Verdict {
         let tag = etag.map { ETag($0) }
         let isRead = method == .get || method == .head
@@ -26,8 +28,8 @@ package enum Conditional {
         }
         if let condition = EntityTagCondition(request, "If-None-Match") {
             if exists, condition.matchesWeakly(tag) { return isRead ? .notModified : .failed }
-        } else if isRead, exists, let since = request["If-Modified-Since"], let lastModified,
-            isModified(lastModified, after: since, now: now) == false
+        } else if isRead, exists, let since = request["If-Modified-Since"], let changed = lastModified ?? received,
+            isModified(changed, after: since, now: now) == false
         {
             return .notModified
         }

@@ -26,6 +26,11 @@ package struct Directives: Sendable {
         control.noStore && !(control.mustUnderstand && Self.understoodStatuses.contains(status))
     }
 
+    /// Whether the origin asks that the status be understood, and it is not (RFC 9111 3).
+    package func isBeyond(status: Int) -> Bool {
+        control.mustUnderstand && !Self.understoodStatuses.contains(status)
+    }
+
     /// Whether it must not be used stale without the origin's word (RFC 9111 4.2.4).
     package func forbidsStale(isShared: Bool) -> Bool {
         control.mustRevalidate || control.noCache

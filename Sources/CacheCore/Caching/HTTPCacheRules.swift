@@ -20,20 +20,18 @@ struct HTTPCacheRules {
                 : .refuse(refusal, refresh: false)
         }
         let directives = Directives(of: copy.fields, targetedFields: targetedFields)
-        let rest = requestedTimeToLive(of: copy)
         if !request.noCache {
-            if rest > 0, rest >= Double(request.minFresh ?? 0) {
+            if timeToLive > 0, timeToLive >= Double(request.minFresh ?? 0), isYoungEnough(copy) {
                 return .copy(copy, refresh: false, detail: nil, isStale: false)
             }
-            // Invalidated copies need the origin's word (RFC 9111 4.4).
-            let mayBeStale = !copy.isExpired && !copy.isListed && !directives.forbidsStale(isShared: isShared)
-            if mayBeStale, isWithinMaxStale(-rest) {
-                return .copy(copy, refresh: false, detail: "STALE", isStale: true)
-            }
-            if mayBeStale, timeToLive <= 0, rest == timeToLive, request.minFresh == nil, !request.onlyIfCached,
-                let window = directives.control.staleWhileRevalidate, -timeToLive <= Double(window)
-            {
-                return .copy(copy, refresh: isOnline, detail: "STALE", isStale: true)
+            if timeToLive <= 0, mayBeStale(copy, directives) {
+                if request.maxStale != nil, takesStale(copy) {
+                    return .copy(copy, refresh: false, detail: "STALE", isStale: true)
+                }
+                if takesStale(copy), let window = directives.control.staleWhileRevalidate, -timeToLive <= Double(window)
+                {
+                    return .copy(copy, refresh: isOnline && !request.onlyIfCached, detail: "STALE", isStale: true)
+                }
             }
         }
         let stale = staleUse(of: copy, directives: directives)
@@ -46,30 +44,38 @@ struct HTTPCacheRules {
         return .origin(revalidate: copies, stale: stale, fwd: timeToLive > 0 ? "request" : "stale")
     }
 
-    /// The time to live that the client's own max-age leaves (RFC 9111 5.2.1.1).
-    private func requestedTimeToLive(of copy: ServerCopy) -> Double {
-        guard let limit = request.maxAge else { return timeToLive }
+    /// Whether the copy's age is below the client's max-age (RFC 9111 5.2.1.1).
+    private func isYoungEnough(_ copy: ServerCopy) -> Bool {
         // `max-age=0` asks for validation, so an age of exactly the limit is refused too.
-        return min(timeToLive, Double(limit) - Freshness.currentAge(of: copy, now: now))
+        request.maxAge.map { Freshness.currentAge(of: copy, now: now) < Double($0) } ?? true
     }
 
-    private func isWithinMaxStale(_ staleness: Double) -> Bool {
+    /// Whether neither the origin's directives nor an invalidation, which needs the origin's word (RFC 9111 4.4), stand
+    /// against serving it stale.
+    private func mayBeStale(_ copy: ServerCopy, _ directives: Directives) -> Bool {
+        !copy.isExpired && !copy.isListed && !directives.forbidsStale(isShared: isShared)
+    }
+
+    /// Whether the request's directives let it be answered this stale: one with min-fresh, or max-age alone, wants no stale
+    /// answer at all (RFC 9111 5.2.1).
+    private func takesStale(_ copy: ServerCopy) -> Bool {
+        guard request.minFresh == nil, isYoungEnough(copy) else { return false }
         switch request.maxStale {
-        case nil: false
-        case .any: true
-        case .seconds(let seconds): staleness <= Double(seconds)
+        case nil: return request.maxAge == nil
+        case .any: return true
+        case .seconds(let seconds): return -timeToLive <= Double(seconds)
         }
     }
 
     private func staleUse(of copy: ServerCopy, directives: Directives) -> StaleUse {
         if policy.offlineReads == .allowStale { return isSuccess(copy) ? .onErrorOrDelay(copy) : .never }
-        guard !copy.isExpired, !copy.isListed, !request.noCache, !directives.forbidsStale(isShared: isShared) else {
+        guard !request.noCache, mayBeStale(copy, directives), takesStale(copy) || request.staleIfError != nil else {
             return .never
         }
-        // The request may ask for it too (RFC 5861 4).
+        // The request may ask for it too (RFC 5861 4). Where one of them says how long, that holds without a connection as well.
         let windows = [directives.control.staleIfError, request.staleIfError].compactMap { $0 }
-        guard let window = windows.max(), -timeToLive <= Double(window) else { return .never }
-        return .onError(copy)
+        guard let window = windows.max() else { return .onNoAnswer(copy) }
+        return -timeToLive <= Double(window) ? .onError(copy) : .never
     }
 
     /// Without the origin a redirect or "gone" is still told under ALLOW_STALE, where RFC 9111 4.2.4 has nothing against it.

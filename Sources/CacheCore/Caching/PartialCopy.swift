@@ -1,4 +1,4 @@
-package import HTTPModel
+import HTTPModel
 
 /// Parts of a representation that is not wholly here (RFC 9111 3.3). They belong together by a strong validator, and are never
 /// the whole while a byte is missing.
@@ -88,21 +88,20 @@ package struct PartialCopy: Sendable, Hashable {
     /// other bytes.
     package func combined(with later: PartialCopy) -> PartialCopy? {
         guard length == later.length, validator.hasSameBytes(as: later.validator) else { return nil }
-        var all = renewed(
-            by: later.head.fields, requestTime: later.head.requestTime, responseTime: later.head.responseTime,
-            epoch: later.head.epoch)
+        var all = self
+        all.head = Validation.refreshed(
+            head, by: later.head.fields, request: nil, requestTime: later.head.requestTime,
+            responseTime: later.head.responseTime, epoch: later.head.epoch)
+        all.head.selecting = later.head.selecting
         for piece in later.pieces { all.add(piece) }
         return all
     }
 
-    /// After the origin confirmed the validator (RFC 9111 4.3.4). Times in seconds since 1970.
-    package func renewed(
-        by fields: HTTPFields, requestTime: Double, responseTime: Double, epoch: Int64
-    ) -> PartialCopy {
-        var renewed = self
-        renewed.head = Validation.refreshed(
-            head, by: fields, requestTime: requestTime, responseTime: responseTime, epoch: epoch)
-        return renewed
+    /// The same bytes under a head that the origin has confirmed.
+    package func withHead(_ head: ServerCopy) -> PartialCopy {
+        var copy = self
+        copy.head = head
+        return copy
     }
 
     /// The same with other values of each piece's content; nil where `body` has none.

@@ -6,6 +6,8 @@ package enum StaleUse: Sendable, Hashable {
     case never
     /// Where no connection can be made.
     case onUnreachable(ServerCopy)
+    /// Where no connection can be made or no whole answer comes (RFC 9111 4.2.4, "disconnected").
+    case onNoAnswer(ServerCopy)
     /// Where no connection can be made, no answer comes, or it is 500, 502, 503 or 504 (RFC 5861 4).
     case onError(ServerCopy)
     /// As `onError` for any 5xx, and where no first byte comes within `timeouts.stale`: the fetch goes on in the background
@@ -15,14 +17,14 @@ package enum StaleUse: Sendable, Hashable {
     package var copy: ServerCopy? {
         switch self {
         case .never: nil
-        case .onUnreachable(let copy), .onError(let copy), .onErrorOrDelay(let copy): copy
+        case .onUnreachable(let copy), .onNoAnswer(let copy), .onError(let copy), .onErrorOrDelay(let copy): copy
         }
     }
 
     /// Whether the copy is served in place of an answer of that status.
     package func covers(status: Int) -> Bool {
         switch self {
-        case .never, .onUnreachable: false
+        case .never, .onUnreachable, .onNoAnswer: false
         case .onError: status == 500 || (502...504).contains(status)
         case .onErrorOrDelay: (500...599).contains(status)
         }
@@ -34,7 +36,7 @@ package enum StaleUse: Sendable, Hashable {
         case (.never, _), (_, .cancelled): false
         case (.onUnreachable, .unreachable): true
         case (.onUnreachable, _): false
-        case (.onError, _), (.onErrorOrDelay, _): true
+        case (.onNoAnswer, _), (.onError, _), (.onErrorOrDelay, _): true
         }
     }
 }

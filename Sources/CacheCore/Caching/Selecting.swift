@@ -5,9 +5,14 @@ package enum Selecting {
     /// The selecting fields of an answer: each name that `vary` (the values of all Vary lines) lists, in lower case and sorted,
     /// with the request's normalised value, "" where absent. `Vary: *` gives the one field `*`.
     package static func fields(vary: [String], request: HTTPFields) -> [HTTPField] {
-        let names = Set(vary.flatMap { FieldList.split($0) }.map(\.asciiLowercased))
+        let names = names(vary: vary)
         guard !names.contains("*") else { return [HTTPField("*", "")] }
         return names.sorted().map { HTTPField($0, normalised($0, of: request)) }
+    }
+
+    /// The names that the values of all Vary lines hold, in lower case.
+    static func names(vary: [String]) -> Set<String> {
+        Set(vary.flatMap { FieldList.split($0) }.map(\.asciiLowercased))
     }
 
     /// The newest copy whose selecting fields are the request's. A copy of `Vary: *` never matches.
@@ -16,7 +21,7 @@ package enum Selecting {
     }
 
     package static func matches(_ copy: ServerCopy, request: HTTPFields) -> Bool {
-        copy.selecting.allSatisfy { $0.name != "*" && normalised($0.name, of: request) == $0.value }
+        copy.selecting.allSatisfy { $0.name != "*" && normalised($0.name, of: request).hasSameBytes(as: $0.value) }
     }
 
     /// The request's value of a field, made alike for requests that mean the same: lines combined, no space around commas;

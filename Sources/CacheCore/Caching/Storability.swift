@@ -29,6 +29,32 @@ package enum Storability {
         guard method == .get else { return .no("METHOD") }
         guard status != 206, status != 304 else { return .no("PARTIAL") }
         guard (200...399).contains(status) || status == 404 || status == 410 else { return .no("STATUS") }
+        return byDirectives(
+            requestFields: requestFields, status: status, fields: fields, policy: policy, isShared: isShared,
+            isDelimited: isDelimited, targetedFields: targetedFields)
+    }
+
+    /// Whether an error, which never becomes a server copy, may be given again while it is fresh (RFC 9111 3). Those that tell
+    /// of one client or one moment may not.
+    package static func mayRepeat(
+        method: HTTPMethod, requestFields: HTTPFields, status: Int, fields: HTTPFields, policy: Policy, isShared: Bool,
+        isDelimited: Bool, targetedFields: [String] = []
+    ) -> Bool {
+        guard policy.fetchPolicy == .httpCache, !policy.noCache, method == .get, (400...599).contains(status),
+            !momentary.contains(status)
+        else { return false }
+        return byDirectives(
+            requestFields: requestFields, status: status, fields: fields, policy: policy, isShared: isShared,
+            isDelimited: isDelimited, targetedFields: targetedFields
+        ).store
+    }
+
+    private static let momentary: Set<Int> = [401, 403, 407, 408, 421, 425, 429, 511]
+
+    private static func byDirectives(
+        requestFields: HTTPFields, status: Int, fields: HTTPFields, policy: Policy, isShared: Bool, isDelimited: Bool,
+        targetedFields: [String]
+    ) -> StoreDecision {
         let directives = Directives(of: fields, targetedFields: targetedFields)
         if CacheControl(request: requestFields).noStore { return .no("NO_STORE") }
         if policy.respectNoStore, directives.forbidsStoring(status: status) { return .no("NO_STORE") }
@@ -47,6 +73,7 @@ package enum Storability {
         directives: Directives
     ) -> StoreDecision {
         let control = directives.control
+        guard !directives.isBeyond(status: status) else { return .no("STATUS") }
         if isShared {
             if control.isPrivate { return .no("PRIVATE") }
             if requestFields.contains("Authorization"),

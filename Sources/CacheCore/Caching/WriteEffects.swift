@@ -11,7 +11,7 @@ package enum WriteEffects {
         key: EntryKey, method: HTTPMethod, status: Int, answerFields: HTTPFields, answerBody: Content?,
         answerBodyIsComplete: Bool, sentBody: Content?, sentType: String?, entry: Entry?, originBase: String,
         requestTime: Double, responseTime: Double, epoch: Int64, policy: Policy = Policy(),
-        sentFields: HTTPFields = HTTPFields()
+        sentFields: HTTPFields = HTTPFields(), targetedFields: [String] = []
     ) -> [StoreChange] {
         guard !method.isSafe else { return [] }
         let isGone = (status == 404 || status == 410) && (method == .put || method == .patch || method == .delete)
@@ -21,20 +21,27 @@ package enum WriteEffects {
         changes += linked(in: answerFields, key: key, originBase: originBase).map { .expire($0) }
         guard !policy.noCache else { return changes }
 
+        let isShared = key.partition == .none
+        let directives = Directives(of: answerFields, targetedFields: targetedFields)
+        let isForbidden =
+            policy.respectNoStore && directives.forbidsStoring(status: status)
+            || policy.fetchPolicy == .httpCache && isShared && directives.control.isPrivate
         let answer = Answer(
             status: status, fields: answerFields, body: answerBodyIsComplete ? answerBody : nil,
             isEmpty: answerBody.map { answerBodyIsComplete && $0.length == 0 } ?? true)
         var copy: ServerCopy?
         if isGone || method == .delete && (200...299).contains(status) && status != 202 {
             copy = .gone(status: status == 410 ? 410 : 404, at: responseTime, epoch: epoch)
-        } else if !(policy.respectNoStore && CacheControl(response: answerFields).noStore),
+        } else if !isForbidden,
             let (fields, content) = representation(
                 after: answer, method: method, key: key, sentBody: sentBody, sentType: sentType, entry: entry,
                 originBase: originBase),
             let selecting = selecting(of: fields, sentFields: sentFields)
         {
             copy = ServerCopy(
-                status: 200, fields: fields, content: content, requestTime: requestTime, responseTime: responseTime,
+                status: 200,
+                fields: Validation.stripped(fields, isShared: isShared, targetedFields: targetedFields),
+                content: content, requestTime: requestTime, responseTime: responseTime,
                 selecting: selecting, explicitFreshnessOnly: true, epoch: epoch)
         }
         if let copy { changes.append(.putCopy(key, copy)) }
@@ -66,6 +73,7 @@ package enum WriteEffects {
         }
     }
 
+    /// The key's own, and that of what belongs to nobody.
     private static func partitions(of key: EntryKey) -> [PartitionID] {
         key.partition == .none ? [.none] : [key.partition, .none]
     }
@@ -74,7 +82,9 @@ package enum WriteEffects {
     private static func linked(in fields: HTTPFields, key: EntryKey, originBase: String) -> [EntryKey] {
         ["Location", "Content-Location"].compactMap { name in
             target(in: fields, name, at: key.target, originBase: originBase)
-        }.filter { $0 != key.target }.map { EntryKey(partition: key.partition, target: $0) }
+        }.filter { $0 != key.target }.flatMap { target in
+            partitions(of: key).map { EntryKey(partition: $0, target: target) }
+        }
     }
 
     /// The target that a field names; nil where it is absent or lies elsewhere.
@@ -92,21 +102,22 @@ package enum WriteEffects {
     ) -> (HTTPFields, Content)? {
         guard (200...299).contains(answer.status), answer.status != 202, answer.status != 206 else { return nil }
         let isWhole = answer.status == 200 || answer.status == 201
-        if isWhole, let body = answer.body, !answer.isEmpty, let type = answer.fields["Content-Type"] {
+        if isWhole, let body = answer.body, !answer.isEmpty {
             let location = target(in: answer.fields, "Content-Location", at: key.target, originBase: originBase)
+            let type = answer.fields["Content-Type"].flatMap { MediaType($0)?.essence }
             let known = entry?.copies.first { !$0.isGone }?.fields["Content-Type"] ?? sentType
             let isItsOwn =
                 method != .post && location == nil && answer.fields.etag != nil
-                && known.flatMap { MediaType($0)?.essence } == MediaType(type)?.essence
+                && type != nil && known.flatMap { MediaType($0)?.essence } == type
             if location == key.target || isItsOwn {
-                var fields = Validation.stripped(answer.fields)
+                var fields = answer.fields
                 fields.remove("Location")
                 return (fields, body)
             }
         }
         // An answer to PUT may have a strong tag only where the bytes were kept as they are (RFC 9110 9.3.4).
         if method == .put, answer.isEmpty, answer.fields.etag?.isStrong == true, let sentBody {
-            var fields = Validation.stripped(answer.fields)
+            var fields = answer.fields
             fields.removeAll { field in
                 field.name.equalsIgnoringASCIICase("Location")
                     || field.name.asciiLowercased.hasPrefix("content-")

@@ -46,6 +46,14 @@ package struct ServerCopy: Sendable, Hashable {
             responseTime: time, explicitFreshnessOnly: true, epoch: epoch)
     }
 
+    /// Whether both are for the same requests, byte for byte.
+    func isSelectedAlike(_ other: ServerCopy) -> Bool {
+        selecting.count == other.selecting.count
+            && zip(selecting, other.selecting).allSatisfy { one, other in
+                one.name.hasSameBytes(as: other.name) && one.value.hasSameBytes(as: other.value)
+            }
+    }
+
     /// 404 and 410 are kept as "gone".
     package var isGone: Bool { status == 404 || status == 410 }
     /// The text of ETag as received.
@@ -80,19 +88,26 @@ package struct Entry: Sendable, Hashable {
         self.lastSync = lastSync
     }
 
-    /// Takes a copy in place of the one with equal selecting fields, and of the parts of that variant.
+    /// The most variants of one target: an answer that varies by what each request makes up must not fill the store.
+    package static let variantLimit = 64
+
+    /// Takes a copy in, in front, in place of the one for the same requests and of the parts of that variant; the oldest
+    /// beyond the limit go.
     package mutating func keep(_ copy: ServerCopy) {
-        copies.removeAll { $0.selecting == copy.selecting }
+        copies.removeAll { $0.isSelectedAlike(copy) }
         copies.insert(copy, at: 0)
-        parts.removeAll { $0.head.selecting == copy.selecting }
+        copies.removeLast(max(0, copies.count - Self.variantLimit))
+        parts.removeAll { $0.head.isSelectedAlike(copy) }
         lastSync = copy.responseTime
     }
 
-    /// Takes parts: combined with those of their variant where they speak of the same bytes, else in their place.
+    /// Takes parts: combined with those of their variant where they speak of the same bytes, else in their place. Under the
+    /// same limit.
     package mutating func keep(_ partial: PartialCopy) {
-        let former = parts.first { $0.head.selecting == partial.head.selecting }
-        parts.removeAll { $0.head.selecting == partial.head.selecting }
+        let former = parts.first { $0.head.isSelectedAlike(partial.head) }
+        parts.removeAll { $0.head.isSelectedAlike(partial.head) }
         parts.insert(former?.combined(with: partial) ?? partial, at: 0)
+        parts.removeLast(max(0, parts.count - Self.variantLimit))
         lastSync = partial.head.responseTime
     }
 

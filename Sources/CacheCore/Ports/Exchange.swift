@@ -72,6 +72,10 @@ package protocol Exchange: AnyObject, Sendable {
     /// first call sends `100 Continue` where the client waits for it. At most one call at a time.
     func readBody() async throws(ExchangeError) -> [UInt8]?
 
+    /// Sends an interim answer (1xx, RFC 9110 15.2) ahead of the final one. Dropped where an answer has begun, and for clients of
+    /// HTTP/1.0, who know none.
+    func inform(_ head: ResponseHead)
+
     /// Answers with a whole body. The server sets Content-Length; a HEAD answer sends the head alone with that length unless
     /// the head has its own Content-Length.
     func respond(_ head: ResponseHead, body: [UInt8])
@@ -96,6 +100,9 @@ extension Exchange {
     package var executor: (any TaskExecutor)? { nil }
 
     package func write(_ part: FilePart) async throws { try await write(part.bytes) }
+
+    /// For exchanges whose client takes no interim answers.
+    package func inform(_ head: ResponseHead) {}
 }
 
 /// The request as it lies in the loop's read buffer: for the hot path, which must not build a String.

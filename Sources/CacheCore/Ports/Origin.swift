@@ -7,14 +7,18 @@ package struct OriginRequest: Sendable {
     /// End-to-end fields, without Host, Content-Length, Transfer-Encoding, Connection: the client makes those.
     package var fields: HTTPFields
     package var body: OriginRequestBody
+    /// Called with status and end-to-end fields of each interim answer but 100, on a thread of the client's: must not block.
+    package var interim: (@Sendable (Int, HTTPFields) -> Void)?
 
     package init(
-        method: HTTPMethod, target: String, fields: HTTPFields = HTTPFields(), body: OriginRequestBody = .none
+        method: HTTPMethod, target: String, fields: HTTPFields = HTTPFields(), body: OriginRequestBody = .none,
+        interim: (@Sendable (Int, HTTPFields) -> Void)? = nil
     ) {
         self.method = method
         self.target = target
         self.fields = fields
         self.body = body
+        self.interim = interim
     }
 }
 
@@ -64,7 +68,7 @@ package struct FilePart: Sendable {
     package var bytes: [UInt8] { get async throws { try await read() } }
 }
 
-/// The final answer's head and its body. 1xx answers are passed over.
+/// The final answer's head and its body.
 package struct OriginResponse: Sendable {
     package var status: Int
     package var fields: HTTPFields

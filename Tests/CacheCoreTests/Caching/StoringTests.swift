@@ -21,6 +21,25 @@ struct StoringTests {
         #expect(decision == StoreDecision(store: reason == nil, reason: reason))
     }
 
+    @Test(
+        "3: which errors may be given again",
+        arguments: [
+            (500, ["Cache-Control": "max-age=5"], true), (500, [:], false), (501, [:], true), (405, [:], true),
+            (599, ["Cache-Control": "public"], true), (503, ["Cache-Control": "max-age=5, no-store"], false),
+            (500, ["Cache-Control": "max-age=5, private"], false), (401, ["Cache-Control": "max-age=5"], false),
+            (429, ["Cache-Control": "max-age=5"], false), (200, ["Cache-Control": "max-age=5"], false),
+            (500, ["Cache-Control": "max-age=5, must-understand"], false),
+        ] as [(Int, HTTPFields, Bool)])
+    func errors(status: Int, fields: HTTPFields, expected: Bool) {
+        func mayRepeat(_ method: HTTPMethod) -> Bool {
+            Storability.mayRepeat(
+                method: method, requestFields: [:], status: status, fields: fields, policy: Policy(), isShared: true,
+                isDelimited: true)
+        }
+        #expect(mayRepeat(.get) == expected)
+        #expect(!mayRepeat(.head))
+    }
+
     @Test("4.1: requests that mean the same select the same variant")
     func selecting() {
         let request: HTTPFields = ["Accept-Encoding": "gzip, br;q=1.0", "Foo": "1, 2"]
@@ -37,19 +56,76 @@ struct StoringTests {
     func conditions() {
         let copy = makeCopy(["ETag": "a", "Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"])
         #expect(
-            Validation.conditionalFields(for: [copy])
+            Validation.conditionalFields(for: [copy], request: [:])
                 == ["If-None-Match": "a", "If-Modified-Since": "Sun, 06 Nov 1994 08:49:37 GMT"])
-        #expect(Validation.conditionalFields(for: [makeCopy(["ETag": "\"a\""], isExpired: true)]).isEmpty)
+        #expect(Validation.conditionalFields(for: [makeCopy(["ETag": "\"a\""], isExpired: true)], request: [:]).isEmpty)
+    }
+
+    @Test("4.3.1: a date speaks for the selected variant alone, tags for all")
+    func variants() {
+        let old = "Sun, 06 Nov 1994 08:49:37 GMT"
+        let one = makeCopy(["Last-Modified": old], selecting: [HTTPField("foo", "1")])
+        let two = makeCopy(["ETag": "\"2\""], selecting: [HTTPField("foo", "2")])
+        func asked(_ foo: String) -> HTTPFields {
+            Validation.conditionalFields(for: [two, one], request: ["Foo": foo])
+        }
+        #expect(asked("1") == ["If-Modified-Since": old])
+        #expect(asked("2") == ["If-None-Match": "\"2\""])
+        #expect(asked("3") == ["If-None-Match": "\"2\""])
+    }
+
+    @Test(
+        "4.3.4: which variant a 304 confirms",
+        arguments: [
+            (["ETag": "\"1\""], "1"), (["ETag": "W/\"2\""], "2"), (["ETag": "\"3\""], nil), ([:], nil),
+            (["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"], "2"), (["Last-Modified": "x"], nil),
+        ] as [(HTTPFields, String?)])
+    func confirming(fields: HTTPFields, expected: String?) {
+        let copies = ["1", "2"].map { name in
+            makeCopy(
+                ["ETag": "\"\(name)\"", "Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"],
+                selecting: [HTTPField("foo", name)])
+        }
+        let confirmed = Validation.confirmed(copies, by: fields, request: ["Foo": "2"])
+        #expect(confirmed?.selecting.first?.value == expected)
+        #expect(Validation.confirmed([copies[0]], by: [:], request: ["Foo": "1"]) != nil)
+    }
+
+    @Test(
+        "4.3.5: an answer to HEAD refreshes what agrees with it and expires the rest",
+        arguments: [
+            (["ETag": "\"a\"", "Content-Length": "0"], true), ([:], true), (["ETag": "\"b\""], false),
+            (["Content-Length": "1"], false), (["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"], false),
+        ] as [(HTTPFields, Bool)])
+    func heads(fields: HTTPFields, agrees: Bool) throws {
+        var fields = fields
+        fields["X"] = "new"
+        let copies = [
+            makeCopy(["ETag": "\"a\"", "X": "old"]), makeCopy(["ETag": "\"c\""], selecting: [HTTPField("foo", "1")]),
+        ]
+        let judged = Validation.judged(
+            copies, byHead: fields, request: [:], requestTime: 2000, responseTime: 2000, epoch: 1, isShared: true,
+            targetedFields: [])
+        let copy = try #require(judged.first)
+        #expect(judged.count == 1)
+        #expect(copy.isExpired == !agrees && copy.fields["X"] == (agrees ? "new" : "old"))
     }
 
     @Test("3.2: a 304 updates fields but not those bound to the bytes")
     func refreshing() {
-        let copy = makeCopy(["ETag": "\"a\"", "Content-Type": "text/plain", "X": "1", "Age": "9"], isExpired: true)
+        let copy = makeCopy(
+            ["ETag": "\"a\"", "Content-Type": "text/plain", "Content-Encoding": "gzip", "X": "1", "Age": "9"],
+            isExpired: true)
         let fresh = Validation.refreshed(
-            copy, by: ["X": "2", "Content-Type": "text/html", "Content-Length": "0", "Set-Cookie": "a=b"],
-            requestTime: 2000, responseTime: 2001, epoch: 2)
+            copy,
+            by: [
+                "X": "2", "Content-Type": "text/html", "Content-Encoding": "br", "Content-Length": "0",
+                "Set-Cookie": "a=b",
+            ],
+            request: [:], requestTime: 2000, responseTime: 2001, epoch: 2)
         #expect(fresh.fields["X"] == "2")
-        #expect(fresh.fields["Content-Type"] == "text/plain")
+        #expect(fresh.fields["Content-Type"] == "text/html")
+        #expect(fresh.fields["Content-Encoding"] == "gzip")
         #expect(!fresh.fields.contains("Age") && !fresh.fields.contains("Set-Cookie"))
         #expect(!fresh.isExpired && fresh.responseTime == 2001 && fresh.epoch == 2)
     }

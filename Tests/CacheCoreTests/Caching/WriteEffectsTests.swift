@@ -41,6 +41,15 @@ struct WriteEffectsTests {
         #expect(copy(changes(.put, 202, ["ETag": "\"a\""])) == nil)
     }
 
+    @Test("RFC 9110 9.3.3: an answer to POST is kept where Content-Location is the target, but not what is private")
+    func posted() {
+        let located: HTTPFields = ["Content-Location": "/api/items/1"]
+        #expect(copy(changes(.post, 200, located, body: Self.body))?.content == Self.body)
+        #expect(copy(changes(.post, 200, ["Content-Type": "text/x"], body: Self.body)) == nil)
+        let hidden: HTTPFields = ["Content-Location": "/api/items/1", "Cache-Control": "private"]
+        #expect(copy(changes(.post, 200, hidden, body: Self.body)) == nil)
+    }
+
     @Test("DELETE and 404 leave gone; other errors change nothing")
     func gone() {
         #expect(copy(changes(.delete, 204, [:]))?.isGone == true)

@@ -1,0 +1,134 @@
+"""RFC 9110 and 9112 as far as a cache shows them, RFC 9211, and faults that users met in caches."""
+
+import concurrent.futures
+import http.client
+import socket
+
+import pytest
+
+from cache_lab import FRESH, STALE, Reply, Step, confirmed, first, hit, miss
+
+STATUS = {
+    "9211 2.2: a miss": [first(*FRESH, has=["Cache-Status: Holdfast; fwd=uri-miss; fwd-status=200; stored"])],
+    "9211 2.5: what is not stored says why": [
+        first("Cache-Control: no-store", has=["Cache-Status: Holdfast; fwd=uri-miss; fwd-status=200; detail=NO_STORE"])],
+    "9211 2.2: another variant": [
+        first(*FRESH, "Vary: A", sends=["A: 1"]),
+        first(*FRESH, sends=["A: 2"], has=["Cache-Status: Holdfast; fwd=vary-miss; fwd-status=200; stored"])],
+    "9211 2.2: stale": [
+        first(*STALE), first(*FRESH, has=["Cache-Status: Holdfast; fwd=stale; fwd-status=200; stored"])],
+    "9211 2.2: confirmed": [
+        first(*STALE, 'ETag: "a"'), confirmed(*FRESH, has=["Cache-Status: Holdfast; fwd=stale; fwd-status=304"])],
+    "9211 2.2: the request's directives": [
+        first(*FRESH), first(*FRESH, sends=["Cache-Control: no-cache"],
+                             has=["Cache-Status: Holdfast; fwd=request; fwd-status=200; stored"])],
+    "9211 2.2: the method": [
+        Step(method="POST", content=b"a", has=["Cache-Status: Holdfast; fwd=method"])],
+    "9211 2: what others wrote stays in front": [
+        first(*FRESH, "Cache-Status: Up; hit", has=[
+            "Cache-Status: Up; hit, Holdfast; fwd=uri-miss; fwd-status=200; stored"])],
+}
+
+MESSAGES = {
+    "6.5: trailers don't end in the stored head": [
+        first(*FRESH, trailers=["Cache-Control: no-store", "X-A: 1"]), hit(lacks=["X-A"])],
+    "5.4: a long field is kept": [first(*FRESH, "X-Long: " + "a" * 60_000), hit(has=["X-Long: " + "a" * 60_000])],
+    "5.4: many fields are kept": [first(*FRESH, *(f"X-{n}: {n}" for n in range(80))), hit(has=["X-79: 79"])],
+    "9.1: an unknown method passes": [Step(method="FOO", reply=Reply(["X-A: 1"]), has=["X-A: 1"])],
+    "4: other queries are other targets": [
+        first(*FRESH, target="?a=1"), miss(target="?a=2"), hit(target="?a=1", body=b"body 1")],
+    "4: the order of a query counts": [first(*FRESH, target="?a=1&b=2"), miss(target="?b=2&a=1")],
+    "4: a target is the same under both routes": [first(*FRESH), hit(route="/resources")],
+    "13.1.1: If-Match of another version is refused": [
+        first(*FRESH, 'ETag: "a"'), Step("refused", sends=['If-Match: "b"'], status=412)],
+    "13.1.1: of a version that the origin has left is refused too": [
+        first(*STALE, 'ETag: "a"'),
+        Step("refused", sends=['If-Match: "a"'], reply=Reply(['ETag: "b"', *FRESH]), status=412)],
+    "15.4.5: a 304 has the fields that a cache needs, and none that describe the content": [
+        first(*FRESH, 'ETag: "a"', "Vary: A", "Content-Location: {base}", "Content-Type: text/plain",
+              "Content-Language: de"),
+        hit('If-None-Match: "a"', status=304, has=["Cache-Control", "ETag", "Vary", "Content-Location", "Date", "Age"],
+            lacks=["Content-Type", "Content-Language", "Content-Length"])],
+    "H03: a 304 is no answer without body to the client": [
+        first(*STALE, 'ETag: "a"'), confirmed(*FRESH), hit(has=["Cache-Control: max-age=3600"])],
+    "H17: a cookie is not replayed to the next user": [
+        first(*FRESH, "Set-Cookie: who=first", has=["Set-Cookie: who=first"]), hit(lacks=["Set-Cookie"]),
+        hit(lacks=["Set-Cookie"])],
+}
+
+CASES = {**STATUS, **MESSAGES}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_messages(shared_cache, name):
+    shared_cache.run(CASES[name])
+
+
+def raw(port, *requests):
+    """What one connection gets for requests that are sent together, until the service closes it."""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        connection.sendall(b"".join(request.encode() for request in requests))
+        received = b""
+        while piece := connection.recv(65536):
+            received += piece
+        return received
+
+
+@pytest.mark.parametrize("trailers", [[], ["x: y"]], ids=["a length", "chunks"])
+def test_3_3_an_answer_that_was_cut_is_not_whole_for_its_client_and_not_stored(shared_cache, trailers):
+    target = f"/cut/{len(trailers)}"
+    shared_cache.origin.script(target, Reply(FRESH, body=b"b" * 100, cut="within", trailers=trailers))
+    with pytest.raises((http.client.IncompleteRead, ConnectionError)):
+        shared_cache.holdfast.call("GET", "/files" + target)
+    shared_cache.origin.script(target, Reply(FRESH, body=b"whole"))
+    assert shared_cache.holdfast.call("GET", "/files" + target).body == b"whole"
+
+
+def test_3_3_an_answer_whose_end_nothing_proves_is_passed_on_and_not_stored(shared_cache):
+    shared_cache.origin.script("/open", Reply(FRESH, body=b"perhaps", cut="ends"))
+    for _ in range(2):
+        answer = shared_cache.holdfast.call("GET", "/files/open")
+        assert answer.body == b"perhaps" and "detail=UNDELIMITED" in answer.headers["Cache-Status"]
+    assert len(shared_cache.origin.seen("GET", "/open")) == 2
+
+
+def test_H13_answers_to_HEAD_have_no_body_and_keep_the_connection(shared_cache):
+    for name in "abc":
+        shared_cache.origin.script(f"/h13/{name}", Reply(FRESH, body=b"body"))
+    head = "{} /files/h13/{} HTTP/1.1\r\nHost: localhost\r\n{}\r\n"
+    received = raw(shared_cache.holdfast.port, *(head.format("HEAD", name, "") for name in "aabc"),
+                   head.format("GET", "a", "Connection: close\r\n"))
+    assert received.count(b"HTTP/1.1 200") == 5 and received.count(b"Content-Length: 4") == 5
+    assert received.count(b"body") == 1 and received.endswith(b"\r\n\r\nbody")
+
+
+def test_X23_an_interim_answer_reaches_the_client_and_is_not_stored(shared_cache):
+    shared_cache.origin.script("/hints", Reply(
+        FRESH, body=b"final", interim=[(102, []), (103, ["Link: </style.css>; rel=preload", "X-Hint: a"])]))
+    request = "GET /files/hints HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    received = raw(shared_cache.holdfast.port, request)
+    processing, hints, final = received.split(b"\r\n\r\n", 2)
+    assert processing.startswith(b"HTTP/1.1 102 ")
+    assert hints.startswith(b"HTTP/1.1 103 ") and b"X-Hint: a" in hints
+    assert final.startswith(b"HTTP/1.1 200 ") and final.endswith(b"\r\n\r\nfinal") and b"X-Hint" not in final
+    assert raw(shared_cache.holdfast.port, request).startswith(b"HTTP/1.1 200 ")
+    assert len(shared_cache.origin.seen("GET", "/hints")) == 1
+
+
+def test_15_2_a_client_of_HTTP_1_0_gets_no_interim_answer(shared_cache):
+    shared_cache.origin.script("/old", Reply(FRESH, body=b"final", interim=[(103, ["X-Hint: a"])]))
+    received = raw(shared_cache.holdfast.port, "GET /files/old HTTP/1.0\r\nHost: localhost\r\n\r\n")
+    assert received.startswith(b"HTTP/1.1 200 ") and b"X-Hint" not in received and received.endswith(b"final")
+
+
+def test_H31_many_clients_of_a_cold_target_cost_one_request_and_a_slow_one_holds_nobody_up(shared_cache):
+    origin, port = shared_cache.origin, shared_cache.holdfast.port
+    body = b"x" * 4_000_000
+    origin.script("/cold", Reply(FRESH, body=body))
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as slow:
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        slow.sendall(b"GET /files/cold HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: identity\r\n\r\n")
+        with concurrent.futures.ThreadPoolExecutor(50) as pool:
+            answers = list(pool.map(lambda _: shared_cache.holdfast.call("GET", "/files/cold").body == body, range(200)))
+    assert all(answers)
+    assert len(origin.seen("GET", "/cold")) == 1
