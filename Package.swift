@@ -63,8 +63,10 @@ let package = Package(
         .testTarget(
             name: "EventServerTests", dependencies: ["EventServer", "CacheCore", "HTTPModel", "TestSupport"],
             swiftSettings: strict),
+        // Stands between the tests and the kernel; the release binary meets it by LD_PRELOAD. Nothing of the product knows it.
+        .target(name: "Faults", path: "Tests/Faults", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
         .testTarget(
-            name: "StorageTests", dependencies: ["Storage", "CacheCore", "HTTPModel", "TestSupport"],
+            name: "StorageTests", dependencies: ["Storage", "CacheCore", "HTTPModel", "TestSupport", "Faults"],
             swiftSettings: strict),
         .testTarget(
             name: "OriginClientTests", dependencies: ["OriginClient", "CacheCore", "HTTPModel", "TestSupport"],

@@ -32,6 +32,29 @@ struct DatabaseFiles: Sendable {
     private var marker: String { path + ".suspect" }
     private var keyPath: String { prefix + "partition.key" }
 
+    /// Which file the database is: a number that no other file beside it has. nil: there is none.
+    var identity: UInt64? {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { return nil }
+        return UInt64(status.st_ino)
+    }
+
+    /// Writes the bytes of the log once more, durably. After a failed fsync the kernel counts what it could not put on disk as written:
+    /// a later fsync would confirm it, and all that the log got afterwards, though it is not there. For the writer alone, in a
+    /// transaction.
+    func rewriteLog() throws(FileError) {
+        guard Self.exists(path + "-wal") else { return }
+        let log = try FileHandle(path: path + "-wal", flags: O_RDWR)
+        var offset: Int64 = 0
+        while true {
+            let piece = try log.read(at: offset, count: 1 << 18)
+            if piece.isEmpty { break }
+            try log.write(piece, at: offset)
+            offset += Int64(piece.count)
+        }
+        try log.synchronize()
+    }
+
     // MARK: Damage
 
     /// Whether damage was found in the database that is there.

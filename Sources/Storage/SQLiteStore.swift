@@ -77,13 +77,7 @@ package final class SQLiteStore: Store {
         }
         shared.memory.known.prepare(entries: Int(clamping: start.totals.entries))
         writer = ServiceThread {
-            guard let connection = try? Self.connect(path) else {
-                while let jobs = shared.jobs.takeAll() {
-                    for job in jobs { job.answer(.failure(.failed(reason: "the database can't be opened"))) }
-                }
-                return
-            }
-            StoreWriter(path: path, connection: connection, shared: shared).run()
+            StoreWriter(path: path, shared: shared).run()
         }
         readers = (0..<2).map { _ in
             ServiceThread {

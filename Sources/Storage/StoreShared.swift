@@ -29,6 +29,7 @@ final class StoreShared: Sendable {
                 WriteJob(work: .other { try $0.dropUnlessReferred(digest) }, isDurable: false, answer: { _ in }))
         }
         uploads = try UploadFolder(path: files.uploads)
+        try Folder.synchronize(files.folder)
         self.files = files
         reserve = DiskReserve(folder: files.folder, path: files.reserve)
     }

@@ -22,14 +22,19 @@ struct WriteJob: Sendable {
 final class StoreWriter {
     private let path: String
     private let shared: StoreShared
-    /// nil after a failed commit, until it could be opened and written again.
+    /// nil at first and after a failed commit, until it could be opened and written.
     private var connection: Connection?
+    private var hasFailed = false
     private var isFull = true
 
-    init(path: String, connection: Connection, shared: StoreShared) {
+    /// The file that was opened at first. SQLite would go on writing to it after it was removed, and lose all with the last
+    /// connection.
+    private let identity: UInt64?
+
+    init(path: String, shared: StoreShared) {
         self.path = path
-        self.connection = connection
         self.shared = shared
+        identity = shared.files.identity
     }
 
     /// Works until the queue is closed.
@@ -61,6 +66,7 @@ final class StoreWriter {
                 return
             }
             connection = nil
+            hasFailed = true
             if error == .full, useReserve(for: jobs) { return }
             shared.memory.state.withLock { $0.isFailing = true }
             shared.log.write(.error, "the store could not commit", [("reason", "\(error)")])
@@ -162,15 +168,22 @@ final class StoreWriter {
     }
 
     /// The connection; after a failure a new one, once the database can be read and written with it.
-    private func healthyConnection() throws(SQLiteError) -> Connection {
+    private func healthyConnection() throws -> Connection {
+        guard shared.files.identity == identity else {
+            throw StoreError.failed(reason: "the database is no longer in the data folder; put it back or restart")
+        }
         if let connection { return connection }
         let fresh = try SQLiteStore.connect(path)
-        try fresh.execute("BEGIN IMMEDIATE")
-        try fresh.execute("UPDATE totals SET commits = commits + 1")
-        try fresh.execute("COMMIT")
         isFull = true
+        if hasFailed {
+            try fresh.execute("BEGIN IMMEDIATE")
+            try shared.files.rewriteLog()
+            try fresh.execute("UPDATE totals SET commits = commits + 1")
+            try fresh.execute("COMMIT")
+            hasFailed = false
+            shared.log.write(.info, "the store takes writes again", [])
+        }
         connection = fresh
-        shared.log.write(.info, "the store takes writes again", [])
         return fresh
     }
 
@@ -178,6 +191,7 @@ final class StoreWriter {
         switch error {
         case let error as StoreError: error
         case let error as SQLiteError: shared.storeError(error)
+        case let error as FileError: error.storeError
         case is RecordError: shared.recordError()
         default: .failed(reason: "\(error)")
         }

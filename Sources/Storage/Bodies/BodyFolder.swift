@@ -82,8 +82,14 @@ final class BodyFolder: Sendable {
         }
         if let error { throw error }
         let hold = BodyHold(digest, in: self)
-        try Folder.synchronize(folder)
-        try Folder.synchronize(path)
+        do throws(FileError) {
+            try Folder.synchronize(folder)
+            try Folder.synchronize(path)
+        } catch {
+            // The next fsync of the folder may confirm what this one lost: the next file of these bytes gets the name anew.
+            state.withLock { state in _ = state.verified.remove(digest) }
+            throw error
+        }
         return hold
     }
 
@@ -204,7 +210,7 @@ final class BodyFolder: Sendable {
     var damaged: Int { state.withLock { $0.setAside.count } }
 
     private func setAside(_ digest: Digest) {
-        try? Folder.make(quarantine)
+        _ = try? Folder.make(quarantine)
         state.withLock { state in
             _ = unsafe rename(path(of: digest), quarantine + "/" + digest.hex)
             state.setAside.insert(digest)

@@ -99,17 +99,25 @@ final class FileHandle: Sendable {
 
 /// Folders by path.
 enum Folder {
-    /// Makes it where it is missing, for the user alone.
-    static func make(_ path: String) throws(FileError) {
-        guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else { throw FileError("mkdir") }
+    /// Makes it where it is missing, for the user alone; whether it was.
+    @discardableResult
+    static func make(_ path: String) throws(FileError) -> Bool {
+        if unsafe mkdir(path, 0o700) == 0 { return true }
+        guard errno == EEXIST else { throw FileError("mkdir") }
+        return false
     }
 
-    /// Makes it with all folders above it.
+    /// Makes it with all folders above it, durably.
     static func makeAll(_ path: String) throws(FileError) {
+        var above = path.hasPrefix("/") ? "/" : "."
         var made = path.hasPrefix("/") ? "/" : ""
         for part in path.split(separator: "/") {
             made += part
-            try make(made)
+            if try make(made) {
+                // A folder that may be written but not read can't be synchronised.
+                do throws(FileError) { try synchronize(above) } catch { if error.code != EACCES { throw error } }
+            }
+            above = made
             made += "/"
         }
     }

@@ -104,15 +104,22 @@ final class UploadFile: Sendable {
         }
     }
 
-    /// Puts on disk what has arrived; how much that is.
+    /// Puts on disk what has arrived; how much that is. What could not be put there is dropped, to be sent again: a later fsync would
+    /// confirm it though it is not there.
     func synchronise() throws(FileError) -> Int64 {
         try state.withLock { (state) throws(FileError) in
-            if state.synchronised < state.written {
-                try handle.synchronize()
-                state.synchronised = state.written
-            }
+            try synchronise(&state)
             return state.written
         }
+    }
+
+    private func synchronise(_ state: inout State) throws(FileError) {
+        guard state.synchronised < state.written else { return }
+        do throws(FileError) { try handle.synchronize() } catch {
+            state.written = state.synchronised
+            throw error
+        }
+        state.synchronised = state.written
     }
 
     /// Drops what lies behind `offset`.
@@ -133,6 +140,9 @@ final class UploadFile: Sendable {
     /// Gives all that is here to `body`; nothing can be appended unless that throws.
     func seal<Value>(_ body: (FileHandle) throws(FileError) -> Value) throws(FileError) -> Value {
         try state.withLock { (state) throws(FileError) in
+            // Behind what has arrived may lie a part of a piece that failed.
+            try handle.truncate(to: state.written)
+            try synchronise(&state)
             let value = try body(handle)
             state.isSealed = true
             return value
