@@ -53,7 +53,7 @@ class Writer(threading.Thread):
     def send(self, method):
         """X-Number stays with the request, whatever it is merged into."""
         number = {"prefer": "wait=0", "x_lane": str(self.lane), "x_number": str(self.number), "sync_policy": "guard=?0"}
-        value = {"number": self.number}
+        value = {"number": self.number, "text": text_of(self.number)}
         if method == "PUT":
             return self.holdfast.put(self.path, value, **number)
         if method == "PATCH":
@@ -73,6 +73,17 @@ class Writer(threading.Thread):
             self.accepted = self.number
 
 
+def text_of(number):
+    """A text that tells its number; each fifth is long enough for a body file."""
+    return f"{number}:" + "x" * (40_000 if number % 5 == 0 else number % 50)
+
+
+def is_whole(request):
+    """Whether the text in a body, which may be of an earlier write than the number, is as it was sent."""
+    value = json.loads(request.body) if request.body else {}
+    return "text" not in value or value["text"] == text_of(int(value["text"].split(":")[0]))
+
+
 def number_of(request):
     """The newest write that a request carries: a merged one has the number of the first in its fields or of the last in its body."""
     numbers = [int(request.headers.get("x-number", 0))]
@@ -81,23 +92,29 @@ def number_of(request):
     return max(numbers)
 
 
+def effects(origin, path):
+    """The writes to a path that took effect."""
+    return [r for r in origin.seen(path=path) if r.method != "GET" and r.status in (200, 201, 204)]
+
+
 def check_lane(origin, writer, may_repeat, was_held):
-    done = [(number_of(r), r.method) for r in origin.seen(path=writer.path)
-            if r.method != "GET" and r.status in (200, 201, 204)]
+    done = [(number_of(r), r.method) for r in effects(origin, writer.path)]
     if any(later < earlier for (earlier, _), (later, _) in zip(done, done[1:])):
-        yield f"{writer.path}: out of order: {done[-20:]}"
+        yield "out of order", f"{writer.path}: {done[-20:]}"
     if not may_repeat and len(set(done)) < len(done):
-        yield f"{writer.path}: twice in effect: {[d for d in done if done.count(d) > 1]}"
+        yield "repeated", f"{writer.path}: {[d for d in done if done.count(d) > 1]}"
+    if broken := [number_of(r) for r in effects(origin, writer.path) if not is_whole(r)]:
+        yield "wrong bytes", f"{writer.path}: {broken}"
     # DELETE of what is gone is in effect, though the origin says 404.
     seen = [number_of(r) for r in origin.seen(path=writer.path) if r.method == "DELETE" and r.status == 404]
     newest = max([number for number, _ in done] + seen, default=0)
     if newest < writer.accepted and not was_held:
-        yield f"{writer.path}: accepted {writer.accepted}, the origin ended at {newest}"
+        yield "lost", f"{writer.path}: accepted {writer.accepted}, the origin ended at {newest}"
 
 
 def check(origin, writers, held):
-    """The list of what is wrong at the origin. `held`: operations that stopped and were discarded."""
-    wrong = [f"stopped: {operation}" for operation in held if not is_expected(operation)]
+    """What is wrong at the origin: kinds and texts. `held`: operations that stopped and were discarded."""
+    wrong = [("lost", f"stopped: {operation}") for operation in held if not is_expected(operation)]
     names = [origin.json(p)["name"] for p in list(origin.documents) if p.startswith("/created/")]
     for writer in writers:
         was_held = any(operation["target"] == writer.path for operation in held)
@@ -105,8 +122,9 @@ def check(origin, writers, held):
         for number in writer.created:
             count = names.count(f"{writer.lane}-{number}")
             if count > 1 or count == 0 and number not in writer.held:
-                wrong.append(f"/created: {writer.lane}-{number} is there {count} times")
-    return wrong + [f"/created: {name} is there more than once" for name in set(names) if names.count(name) > 1]
+                wrong.append(("repeated" if count else "lost", f"/created: {writer.lane}-{number} is there {count} times"))
+    return wrong + [("repeated", f"/created: {name} is there more than once") for name in set(names)
+                    if names.count(name) > 1]
 
 
 def is_expected(operation):
@@ -146,9 +164,13 @@ class Rounds:
         self.origin.honours_keys = honours_keys
         self.origin.collections.add("/created")
         self.origin.start()
-        self.holdfast = Holdfast(self.origin.url, settle=0.05, idempotentOrigin=honours_keys).start()
+        self.holdfast = self.make_holdfast(honours_keys).start()
         self.writers = [Writer(lane, self.holdfast, seed * 100 + lane) for lane in range(LANES)]
         self.held = 0
+        self.rounds = 0
+
+    def make_holdfast(self, honours_keys):
+        return Holdfast(self.origin.url, settle=0.05, idempotentOrigin=honours_keys)
 
     def toggle(self):
         self.origin.stop() if self.origin.server else self.origin.start()
@@ -178,21 +200,29 @@ class Rounds:
             writer.paused.clear()
         return wrong
 
-    def run(self, count):
+    @property
+    def accepted(self):
+        return sum(writer.count for writer in self.writers)
+
+    def run(self, is_over):
+        """Rounds until `is_over()`, checked after each tenth and at the end. Returns what is wrong."""
         kind = "honours" if self.origin.honours_keys else "ignores"
         for writer in self.writers:
             writer.start()
         try:
-            for number in range(1, count + 1):
+            over = False
+            while not over:
+                self.rounds += 1
                 self.crash()
-                if number % 10 != 0 and number != count:
+                over = is_over()
+                if self.rounds % 10 != 0 and not over:
                     continue
                 if wrong := self.verify():
-                    print(f"round {number}, seed {self.seed}, origin {kind} keys:", *wrong, sep="\n  ")
-                    return False
-                print(f"round {number}, origin {kind} keys: {sum(w.count for w in self.writers)} accepted writes in "
+                    print(f"round {self.rounds}, seed {self.seed}, origin {kind} keys:", *wrong, sep="\n  ")
+                    return wrong
+                print(f"round {self.rounds}, origin {kind} keys: {self.accepted} accepted writes in "
                       f"effect once and in order, or stopped ({self.held})", flush=True)
-            return True
+            return []
         finally:
             for writer in self.writers:
                 writer.ended = True
@@ -201,8 +231,12 @@ class Rounds:
             print("answers:", *(f"{w.lane}: {w.answers}" for w in self.writers[:2]))
 
 
-def main(rounds, seed):
-    return 0 if all(Rounds(seed, kind).run(rounds // 2) for kind in (True, False)) else 1
+def main(count, seed):
+    for honours_keys in (True, False):
+        rounds = Rounds(seed, honours_keys)
+        if rounds.run(lambda: rounds.rounds >= count // 2):
+            return 1
+    return 0
 
 
 if __name__ == "__main__":

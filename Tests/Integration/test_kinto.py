@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from road import Road
 from service import Holdfast, eventually, free_port, receipt, request
 
 BASIC = "Basic " + base64.b64encode(b"ann:secret").decode()
@@ -71,25 +72,6 @@ multiauth.policy.account.use = kinto.plugins.accounts.authentication.AccountsAut
         return request(self.port, method, path, body, {**JSON, **headers})
 
 
-class Road:
-    """The way to Kinto, which tests close and open: Kinto itself goes on, for its state is in memory."""
-
-    def __init__(self, target):
-        self.target = target
-        self.port = free_port()
-        self.process = None
-
-    def open(self):
-        code = (pathlib.Path(__file__).parent / "road.py")
-        self.process = subprocess.Popen([sys.executable, str(code), str(self.port), str(self.target)])
-
-    def close(self):
-        if self.process:
-            self.process.kill()
-            self.process.wait()
-            self.process = None
-
-
 @pytest.fixture(scope="module")
 def kinto(tmp_path_factory):
     kinto = Kinto(tmp_path_factory.mktemp("kinto"))
@@ -103,8 +85,8 @@ def kinto(tmp_path_factory):
 
 @pytest.fixture
 def road(kinto):
-    road = Road(kinto.port)
-    road.open()
+    """The way to Kinto, which tests close and open: Kinto itself goes on, for its state is in memory."""
+    road = Road(kinto.port).open()
     yield road
     road.close()
 
@@ -112,7 +94,7 @@ def road(kinto):
 @pytest.fixture
 def holdfast(road):
     service = Holdfast(
-        f"http://127.0.0.1:{road.port}", defaultPolicy={"respectNoStore": False},
+        road.url, defaultPolicy={"respectNoStore": False},
         collections=[{"path": "/v1/buckets/*/collections/*/records", "items": "/data", "item": "/data", "id": "/id"}])
     service.start()
     yield service

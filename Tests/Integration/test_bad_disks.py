@@ -1,0 +1,201 @@
+"""Disk, descriptors, memory, clock, folder: a clear error, everything else goes on, and it heals without a restart."""
+
+import os
+import pathlib
+import resource
+import shutil
+import socket
+import subprocess
+import time
+
+import pytest
+
+from faults import Faults
+from service import BINARY, Holdfast, eventually, receipt
+
+
+@pytest.fixture(scope="session")
+def kernel():
+    """Faults of the kernel for all services that get its environment."""
+    faults = Faults()
+    yield faults
+    faults.remove()
+
+
+@pytest.fixture
+def faults(kernel):
+    kernel.set()
+    yield kernel
+    kernel.set()
+
+
+@pytest.fixture
+def holdfast(origin, faults, holdfast_with):
+    """Offline, with a copy of /items/1, a pinned one of /items/2 and a queued write to it."""
+    for n in (1, 2):
+        origin.put(f"/items/{n}", {"n": n})
+    holdfast = holdfast_with(environment=faults.environment)
+    assert [holdfast.get(f"/items/{n}").status for n in (1, 2)] == [200, 200]
+    origin.stop()
+    receipt(holdfast.put("/items/2", {"n": 22}))
+    return holdfast
+
+
+def store(holdfast):
+    return holdfast.call("GET", "/health/ready").json()["store"]
+
+
+def check_reads(holdfast):
+    assert [holdfast.get(f"/items/{n}").json()["n"] for n in (1, 2)] == [1, 22]
+
+
+def check_healed(origin, holdfast):
+    receipt(holdfast.put("/items/3", {"n": 3}))
+    assert store(holdfast) == "ok"
+    origin.start()
+    holdfast.await_drained(20)
+    assert (origin.json("/items/2"), origin.json("/items/3")) == ({"n": 22}, {"n": 3})
+
+
+def test_a_full_disk_refuses_writes_and_heals(origin, faults, holdfast):
+    faults.fill_disk()
+    for body in ({"n": 3}, b"x" * 100_000):
+        refused = holdfast.put("/items/3", body)
+        assert (refused.status, refused.json()["type"]) == (507, "/problems/store-full")
+    assert store(holdfast) == "not-writable"
+    check_reads(holdfast)
+    faults.set()
+    check_healed(origin, holdfast)
+
+
+def test_what_is_queued_can_be_discarded_on_a_full_disk(origin, faults, holdfast):
+    """The room that is kept for it makes the second attempt succeed."""
+    identifier = holdfast.open_operations()[0]["id"]
+    faults.set("write -wal ENOSPC 0 1", "create /data/ ENOSPC")
+    assert holdfast.call("DELETE", f"/cache/operations/{identifier}").status < 300
+    assert holdfast.open_operations() == []
+    assert holdfast.get("/items/2").json() == {"n": 2}
+
+
+@pytest.mark.parametrize("rules", [
+    [f"{call} /data/ EROFS" for call in ("write", "create", "change", "truncate")],
+    ["sync /data/ EIO"],
+    ["write /data/ EIO"],
+])
+def test_a_disk_that_does_not_take_writes_is_told_and_heals(origin, faults, holdfast, rules):
+    faults.set(*rules)
+    refused = holdfast.put("/items/3", {"n": 3})
+    assert (refused.status, refused.json()["type"]) == (507, "/problems/store-failed")
+    assert store(holdfast) == "not-writable"
+    check_reads(holdfast)
+    faults.set()
+    check_healed(origin, holdfast)
+
+
+def test_a_data_folder_that_can_not_be_written_is_told_at_start(origin, faults):
+    faults.set("create /data/ EROFS", "change /data/ EROFS")
+    service = Holdfast(origin.url, environment=faults.environment).start(wait=False)
+    assert service.process.wait(10) != 0
+    assert "Read-only file system" in service.log_text()
+    service.close()
+
+
+def test_nothing_is_accepted_once_the_data_folder_is_deleted_and_a_restart_begins_anew(origin, holdfast):
+    shutil.rmtree(holdfast.data)
+    refused = holdfast.put("/items/3", {"n": 3})
+    assert (refused.status, refused.json()["type"]) == (507, "/problems/store-failed")
+    assert store(holdfast) == "not-writable"
+    check_reads(holdfast)
+    holdfast.restart()
+    origin.start()
+    assert holdfast.get("/items/1").json() == {"n": 1}
+    assert holdfast.put("/items/3", {"n": 3}).status == 201
+
+
+def limit(holdfast, kind, number):
+    resource.prlimit(holdfast.process.pid, kind, (number, resource.prlimit(holdfast.process.pid, kind)[1]))
+
+
+def test_without_free_descriptors_nothing_is_lost_and_it_heals(origin, holdfast):
+    before = resource.prlimit(holdfast.process.pid, resource.RLIMIT_NOFILE)[0]
+    held = [socket.create_connection(("127.0.0.1", holdfast.port)) for _ in range(3)]
+    used = len(os.listdir(f"/proc/{holdfast.process.pid}/fd"))
+    limit(holdfast, resource.RLIMIT_NOFILE, used)
+    waiting = socket.create_connection(("127.0.0.1", holdfast.port))
+    waiting.sendall(b"GET /health/ready HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    # It does not spin at the connection that it can't take.
+    before_time = cpu_seconds(holdfast)
+    time.sleep(1)
+    assert cpu_seconds(holdfast) - before_time < 0.5
+    held[0].sendall(b"GET /resources/items/1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    held[0].settimeout(10)
+    assert b" 200 " in held[0].recv(100)
+    held[1].sendall(b"PUT /resources/items/4 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50000\r\n\r\n" + b"x" * 50000)
+    held[1].settimeout(10)
+    assert b" 507 " in held[1].recv(100)
+    limit(holdfast, resource.RLIMIT_NOFILE, before)
+    waiting.settimeout(10)
+    assert b" 200 " in waiting.recv(100)
+    for connection in [*held, waiting]:
+        connection.close()
+    check_reads(holdfast)
+    check_healed(origin, holdfast)
+
+
+def cpu_seconds(holdfast):
+    fields = pathlib.Path(f"/proc/{holdfast.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_large_bodies_pass_under_a_memory_limit(origin, holdfast):
+    size = int(pathlib.Path(f"/proc/{holdfast.process.pid}/statm").read_text().split()[0]) * resource.getpagesize()
+    limit(holdfast, resource.RLIMIT_AS, size + (96 << 20))
+    body = os.urandom(1 << 20) * 128
+    receipt(holdfast.put("/items/large", body))
+    assert holdfast.get("/items/large").body == body
+    limit(holdfast, resource.RLIMIT_AS, resource.RLIM_INFINITY)
+    check_healed(origin, holdfast)
+
+
+def test_a_second_process_is_refused_clearly_and_changes_nothing(origin, holdfast):
+    second = subprocess.run(
+        [BINARY, "--origin", origin.url, "--listen", "127.0.0.1:0", "--data", str(holdfast.data)],
+        capture_output=True, timeout=10)
+    assert second.returncode != 0
+    assert b"in use" in second.stderr
+    check_reads(holdfast)
+    check_healed(origin, holdfast)
+
+
+@pytest.mark.parametrize("years", ["+10y", "-10y"])
+def test_a_clock_that_jumps_by_years_loses_and_delays_nothing(origin, holdfast, years):
+    holdfast.kill()
+    holdfast.environment = dict(os.environ)
+    holdfast.start(under=["faketime", "-f", years])
+    check_reads(holdfast)
+    receipt(holdfast.put("/items/5", {"n": 5}))
+    holdfast.kill()
+    holdfast.start()
+    check_reads(holdfast)
+    check_healed(origin, holdfast)
+    assert origin.json("/items/5") == {"n": 5}
+
+
+def test_names_that_resolve_slowly_and_in_vain_keep_nobody_waiting(origin, faults, holdfast_with):
+    origin.put("/items/1", {"n": 1})
+    holdfast = holdfast_with(
+        origin=f"http://origin.test:{origin.port}", environment=faults.environment, timeouts={"stale": 0.5})
+    assert holdfast.get("/items/1").status == 200
+    faults.set("resolve origin.test EIO")
+    holdfast.restart()
+    began = time.monotonic()
+    assert holdfast.get("/items/1", cache_control="max-age=0").json() == {"n": 1}
+    assert time.monotonic() - began < 2.5
+    eventually(lambda: holdfast.network() == "offline")
+    began = time.monotonic()
+    receipt(holdfast.put("/items/1", {"n": 2}))
+    assert holdfast.call("GET", "/health/ready").status == 200
+    assert time.monotonic() - began < 1
+    faults.set()
+    holdfast.await_drained(20)
+    assert origin.json("/items/1") == {"n": 2}
