@@ -56,6 +56,8 @@ extension LaneBook {
     /// Up to `limit` operations to claim, in their order; `take` says whether the lane can be had now. Those taken leave the heap:
     /// after a failure `refresh` their lanes.
     mutating func candidates(limit: Int, now: Double, take: (EntryKey) -> Bool) -> [Operation] {
+        if now < lastNow { dropFarWaits(now: now) }
+        lastNow = now
         while let item = timed.first, item.time <= now {
             _ = timed.pop()
             if let operation = operations[item.id], isWaiting(operation), operation.nextAttemptAt ?? 0 <= now {
@@ -114,6 +116,14 @@ extension LaneBook {
             operation.nextAttemptAt = nil
             operations[id] = operation
             refresh(lane)
+        }
+    }
+
+    /// Makes due what waits for a time further away than any wait that begins now: the clock was set back since.
+    mutating func dropFarWaits(now: Double) {
+        for (id, operation) in operations where (operation.nextAttemptAt ?? now) > now + Self.longestWait {
+            operations[id]?.nextAttemptAt = nil
+            refresh(operation.lane)
         }
     }
 

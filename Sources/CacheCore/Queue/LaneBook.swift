@@ -47,6 +47,11 @@ package struct LaneBook: Sendable {
     var claims: [OperationID: Operation] = [:]
     var ready = Heap<ReadyItem>()
     var timed = Heap<TimedItem>()
+    /// When claims were asked for last.
+    var lastNow = -Double.infinity
+
+    /// Seconds that an operation waits at most for its next attempt.
+    package static let longestWait = 86_400.0
 
     package init() {}
 

@@ -33,6 +33,7 @@ package final class OperationQueue: WriteQueue, DeliveryQueue {
         let image = try await storeCall { () async throws(StoreError) in try await store.loadQueue() }
         let lanes = book.withLock { book in
             book = LaneBook(image)
+            book.dropFarWaits(now: clock.now)
             return Array(book.lanes.keys)
         }
         Task {

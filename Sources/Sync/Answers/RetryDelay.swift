@@ -1,3 +1,4 @@
+import CacheCore
 package import HTTPModel
 
 /// When a write that was not applied is tried again (design 5, "Retry").
@@ -13,7 +14,7 @@ package enum RetryDelay {
     package static let shortest = 0.5
     package static let longest = 60.0
     /// Retry-After is believed up to a day, so that a broken clock at the origin can't park a write for ever.
-    package static let longestRetryAfter = 86400.0
+    package static let longestRetryAfter = LaneBook.longestWait
 
     /// Exponential with jitter. `attempts` counts those made, from 1; `random` lies in 0 ..< 1.
     package static func backoff(attempts: Int, random: Double) -> Double {

@@ -77,6 +77,30 @@ struct LaneDeliveryTests {
         #expect(second.attempts == 2)
     }
 
+    @Test("a clock that is set back by years delays no attempt, while it runs and over a restart")
+    func clockSetBack() async throws {
+        for target in ["/a", "/b"] { try await bench.write(.put, target, "{}") }
+        for _ in 1...2 {
+            let sent = try #require(try await bench.claimOne())
+            try await bench.queue.record(.retry(at: bench.clock.now + 60, answer: nil, reason: nil), of: sent.id)
+        }
+        bench.clock.advance(by: -10 * 365 * 86_400)
+        let queue = try await bench.restarted()
+        #expect(queue.unfinished().allSatisfy { $0.nextAttemptAt == nil })
+        #expect(try await bench.queue.claim(limit: 8, now: bench.clock.now).count == 2)
+    }
+
+    @Test("a clock that is set forward and right again by an hour keeps what the origin asked for")
+    func shortStep() async throws {
+        try await bench.write(.put, "/a", "{}")
+        let sent = try #require(try await bench.claimOne())
+        try await bench.queue.record(.retry(at: bench.clock.now + 7_200, answer: nil, reason: nil), of: sent.id)
+        bench.clock.advance(by: -3_600)
+        #expect(try await bench.claimOne() == nil)
+        bench.clock.advance(by: 3 * 3_600)
+        #expect(try await bench.claimOne() != nil)
+    }
+
     @Test("Q11: a failed attempt leaves the edit in view")
     func stillShown() async throws {
         try await bench.read("/items/1", #"{"v":1}"#, etag: "\"1\"")
