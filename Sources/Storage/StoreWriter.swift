@@ -70,6 +70,8 @@ final class StoreWriter {
             if error == .full, useReserve(for: jobs) { return }
             shared.memory.state.withLock { $0.isFailing = true }
             shared.log.write(.error, "the store could not commit", [("reason", "\(error)")])
+            // Written over what the failed commit left in the log: no crash can bring back what is refused here.
+            _ = try? healthyConnection()
             for job in jobs { job.answer(.failure(error)) }
             return
         }

@@ -147,7 +147,11 @@ def settle(holdfast, writers):
                 held.append(details)
         return not holdfast.open_operations()
 
-    eventually(is_over, 60)
+    try:
+        eventually(is_over, 130)  # the longest pause between attempts, twice over
+    except AssertionError:
+        print("still open:", *holdfast.open_operations(), "network:", holdfast.network(), sep="\n  ")
+        raise
     for operation in held:
         if operation["method"] == "POST":
             fields = operation["headers"]

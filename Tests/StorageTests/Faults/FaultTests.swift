@@ -15,6 +15,15 @@ import Testing
         faults_set(rules.map { "\($0.call) \(folder.path)\($0.name) \($0.what)\n" }.joined())
     }
 
+    /// Opens the store and waits until its upkeep has nothing to do, so that the faults meet the test's own work.
+    private func openQuiet() async throws -> SQLiteStore {
+        let clock = ManualClock()
+        let store = try SQLiteStore.open(folder: folder.path, clock: clock, log: SilentLog())
+        while clock.sleeperCount == 0 { await Task.yield() }
+        try await store.save()
+        return store
+    }
+
     private func heal() { faults_set("") }
 
     /// Accepts an operation with a body of `size`.
@@ -26,6 +35,11 @@ import Testing
         } catch {
             return error
         }
+    }
+
+    private var upload: Upload {
+        let now = ManualClock().now
+        return Upload(id: "u1", partition: .none, mediaType: "a/b", length: nil, createdAt: now, changedAt: now)
     }
 
     private func sequences(_ store: SQLiteStore) async throws -> [Int64] {
@@ -59,7 +73,7 @@ import Testing
     }
 
     @Test func `After a failed commit nothing is confirmed until the database can be written anew`() async throws {
-        let store = try folder.open()
+        let store = try await openQuiet()
         fail([("sync", "/holdfast.sqlite-wal", "EIO 0 3")])
         var refused = 0
         while await accept(1, in: store) != nil { refused += 1 }
@@ -71,7 +85,7 @@ import Testing
     }
 
     @Test func `Short writes are taken up where they ended`() async throws {
-        let store = try folder.open()
+        let store = try await openQuiet()
         fail([("write", "/", "short 0 50")])
         #expect(await accept(1, size: 50_000, in: store) == nil)
         #expect(faults_met() == 50)
@@ -84,7 +98,7 @@ import Testing
     }
 
     @Test func `A body that can't be read is an error, and is whole when the disk reads again`() async throws {
-        let store = try folder.open()
+        let store = try await openQuiet()
         #expect(await accept(1, size: 50_000, in: store) == nil)
         let content = try #require(try await store.loadQueue().operations.first?.body)
         fail([("read", "/bodies/", "EIO")])
@@ -97,9 +111,8 @@ import Testing
     }
 
     @Test func `A part of an upload that could not be put on disk is sent again`() async throws {
-        let store = try folder.open()
-        try await store.create(
-            Upload(id: "u1", partition: .none, mediaType: "a/b", length: nil, createdAt: 1, changedAt: 1))
+        let store = try await openQuiet()
+        try await store.create(upload)
         _ = try await store.append([1, 2, 3], to: "u1", at: 0)
         #expect(try await store.upload("u1")?.offset == 3)
         _ = try await store.append([4, 5], to: "u1", at: 3)
@@ -114,9 +127,8 @@ import Testing
     }
 
     @Test func `What a failed append left behind is no part of an upload`() async throws {
-        let store = try folder.open()
-        try await store.create(
-            Upload(id: "u1", partition: .none, mediaType: "a/b", length: nil, createdAt: 1, changedAt: 1))
+        let store = try await openQuiet()
+        try await store.create(upload)
         _ = try await store.append([1, 2], to: "u1", at: 0)
         fail([("write", "/uploads/", "short 0 1"), ("write", "/uploads/", "ENOSPC 0 1")])
         await #expect(throws: StoreError.full) { try await store.append([8, 9], to: "u1", at: 2) }
@@ -127,7 +139,7 @@ import Testing
     }
 
     @Test func `A writer in another process is waited for`() async throws {
-        let store = try folder.open()
+        let store = try await openQuiet()
         let other = try Connection(path: folder.path + "/holdfast.sqlite")
         try other.execute("BEGIN IMMEDIATE")
         async let refusal = accept(1, in: store)
@@ -137,7 +149,7 @@ import Testing
     }
 
     @Test func `Nothing is confirmed while the database is not in its folder`() async throws {
-        let store = try folder.open()
+        let store = try await openQuiet()
         folder.rename("holdfast.sqlite", "elsewhere")
         #expect(await accept(1, in: store) != nil)
         #expect(await store.usage().isFailing)
@@ -150,7 +162,7 @@ import Testing
     }
 
     @Test func `Entries are removed from a full disk`() async throws {
-        let store = try folder.open()
+        let store = try await openQuiet()
         let content = try await store.makeContent([1, 2, 3], for: .copy)
         let key = EntryKey(partition: .none, target: Target(unchecked: "/a"))
         try await store.commit([.putCopy(key, sampleCopy(content))], durable: true)

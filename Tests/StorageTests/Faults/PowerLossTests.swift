@@ -32,7 +32,7 @@ extension `Storage faults` {
                         let content = try await store.makeContent(body(number), for: .operation)
                         var operation = sampleOperation(Int64(number), content)
                         operation.state = Self.steps[step]
-                        operation.finishedAt = step == 2 ? 5 : nil
+                        operation.finishedAt = step == 2 ? ManualClock().now : nil
                         try await store.commit([.putOperation(operation)], durable: true)
                     } catch { continue }
                     faults_mark(number * 10 + step)
