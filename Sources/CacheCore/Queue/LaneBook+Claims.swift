@@ -106,12 +106,12 @@ extension LaneBook {
         return nil
     }
 
-    /// Makes every lane due but for those that the origin told to wait, or whose outcome is settling. In memory only: after a
-    /// restart the times on disk count again, which delays and loses nothing.
+    /// Makes every lane due but for those that the origin told to wait, or whose outcome is settling. In memory only.
     mutating func dueAtOnce() {
         for (lane, ids) in lanes {
-            guard let id = ids.first, var operation = operations[id], operation.state == .pending,
-                operation.nextAttemptAt != nil, operation.lastAnswer?.fields.contains("Retry-After") != true
+            guard let id = ids.first, var operation = operations[id], operation.nextAttemptAt != nil,
+                operation.state == .pending || operation.state == .unknown,
+                operation.reason != Reason.retryAfter, operation.reason != Reason.settle
             else { continue }
             operation.nextAttemptAt = nil
             operations[id] = operation

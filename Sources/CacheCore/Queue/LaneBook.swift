@@ -254,6 +254,10 @@ package struct LaneBook: Sendable {
 /// Reasons that the queue itself gives to operations.
 package enum Reason {
     package static let credential = "credential"
+    /// The origin said when to come again.
+    package static let retryAfter = "retry-after"
+    /// The outcome is unknown, and what was sent may still take effect.
+    package static let settle = "settle"
     package static let noTarget = "no-target"
     package static let maxAttempts = "max-attempts"
     package static let serverWins = "server-wins"

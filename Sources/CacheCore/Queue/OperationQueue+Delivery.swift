@@ -81,9 +81,10 @@ extension OperationQueue {
                 operation.reason = Reason.maxAttempts
                 operation.nextAttemptAt = nil
             }
-        case .unknown(let time, let answer):
+        case .unknown(let time, let answer, let reason):
             operation.lastAnswer = answer ?? operation.lastAnswer
             operation.state = .unknown
+            operation.reason = reason
             operation.nextAttemptAt = time
         case .notSent: operation = beforeClaim(sent)
         case .waitsForCredential:

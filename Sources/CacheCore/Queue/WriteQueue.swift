@@ -225,10 +225,10 @@ package enum DeliveryOutcome: Sendable {
     /// Not applied: due again at `at`.
     case retry(at: Double, answer: KeptAnswer?, reason: String?)
     /// It can't be told: `unknown`, due at `at`.
-    case unknown(at: Double, answer: KeptAnswer?)
-    /// No connection: back to pending as if never tried.
+    case unknown(at: Double, answer: KeptAnswer?, reason: String?)
+    /// No connection: as before, as if never tried, and due as soon as it is online.
     case notSent
-    /// No credential of its identity: waits, reason `credential`, until `credentialArrived`.
+    /// No credential of its identity: as before, but waits, reason `credential`, until `credentialArrived`.
     case waitsForCredential
     case failed(reason: String, answer: KeptAnswer?)
     case conflict(Conflict, answer: KeptAnswer?, copies: [StoreChange])
@@ -254,7 +254,7 @@ package protocol DeliveryQueue: Sendable {
     func nextDue(now: Double) -> Double?
     /// Calls `wake` whenever something may have become due (accept, retry, record, credential).
     func onWork(_ wake: @escaping @Sendable () -> Void)
-    /// On coming online: every lane is due at once but for Retry-After and `credential`.
+    /// On coming online: every lane is due at once but for Retry-After, `settle` and `credential`.
     func dueAtOnce()
     func credentialArrived(for partition: PartitionID)
     /// All unfinished operations, in order.

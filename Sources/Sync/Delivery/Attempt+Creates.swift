@@ -48,10 +48,8 @@ extension Attempt {
     /// nothing can be sent now.
     func noteMembersBefore() async -> DeliveryOutcome? {
         guard operation.membersBefore == nil else { return nil }
-        let notNow =
-            context.network.state.isOnline
-            ? DeliveryOutcome.retry(at: context.clock.now + backoff, answer: operation.lastAnswer, reason: nil)
-            : .notSent
+        let again = DeliveryOutcome.retry(
+            at: context.clock.now + backoff, answer: operation.lastAnswer, reason: nil)
         var before = memory.membersBefore(of: collection)
         if before == nil {
             let time = context.clock.now
@@ -60,16 +58,18 @@ extension Attempt {
                 before = memory.keep(.marks(members.byName.keys.map(mark).sorted(), at: time), of: collection)
             case .unreadable: before = memory.keep(.unreadable, of: collection)
             // Without it, a lost answer could not be decided later: better to wait.
-            case .notNow: return notNow
+            case .unreachable: return .notSent
+            case .noCredential: return .waitsForCredential
+            case .notNow: return again
             }
         }
-        guard let before else { return notNow }
+        guard let before else { return again }
         do {
             try await context.queue.keep(before, of: operation.id)
         } catch {
             context.log.write(
                 .error, "a list could not be kept", [("operation", operation.id.text), ("error", "\(error)")])
-            return .retry(at: context.clock.now + backoff, answer: operation.lastAnswer, reason: nil)
+            return again
         }
         return nil
     }
@@ -90,6 +90,8 @@ extension Attempt {
             known = Set(marks).union(others.map(mark))
         }
         switch await list() {
+        case .unreachable: return .notSent
+        case .noCredential: return .waitsForCredential
         case .notNow: return lookAgain()
         case .unreadable: return failed
         case .members(let members):

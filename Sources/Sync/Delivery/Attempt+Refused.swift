@@ -26,7 +26,7 @@ extension Attempt {
         switch await look() {
         case .unreachable, .notNow, .noCredential:
             // Looked at before the next send, since its outcome counts as unknown till then.
-            return .unknown(at: context.clock.now + backoff, answer: answer)
+            return .unknown(at: context.clock.now + backoff, answer: answer, reason: nil)
         case .unreadable: return conflict(.outcomeUnknown, server: nil, answer: answer)
         case .seen(let sighting):
             switch await verdict(sighting) {

@@ -109,19 +109,23 @@ package struct Attempt: Sendable {
         let now = context.clock.now
         let asked = RetryDelay.retryAfter(answer.fields, now: now)
         return .retry(
-            at: max(now + backoff, now + (asked ?? 0)), answer: answer, reason: asked == nil ? nil : "retry-after")
+            at: max(now + backoff, now + (asked ?? 0)), answer: answer, reason: asked.map { _ in Reason.retryAfter })
     }
 
     /// Due for the look after `settle`; the look itself backs off where it brings nothing.
     func unknown(answer: KeptAnswer?) -> DeliveryOutcome {
+        let now = context.clock.now
         let delay = settings.idempotentOrigin ? backoff : settings.settle
-        let asked = answer.flatMap { RetryDelay.retryAfter($0.fields, now: context.clock.now) } ?? 0
-        return .unknown(at: context.clock.now + max(delay, asked), answer: answer)
+        if let asked = answer.flatMap({ RetryDelay.retryAfter($0.fields, now: now) }) {
+            return .unknown(at: now + max(delay, asked), answer: answer, reason: Reason.retryAfter)
+        }
+        return .unknown(at: now + delay, answer: answer, reason: settings.idempotentOrigin ? nil : Reason.settle)
     }
 
     /// Still unknown after a look in vain.
     func lookAgain() -> DeliveryOutcome {
-        .unknown(at: context.clock.now + max(backoff, settings.settle), answer: operation.lastAnswer)
+        .unknown(
+            at: context.clock.now + max(backoff, settings.settle), answer: operation.lastAnswer, reason: nil)
     }
 
     var backoff: Double { RetryDelay.backoff(attempts: operation.attempts, random: context.random()) }
@@ -155,7 +159,9 @@ package struct Attempt: Sendable {
         case .edit, .resolution: break
         }
         switch await look() {
-        case .unreachable, .notNow, .noCredential: return lookAgain()
+        case .unreachable: return .notSent
+        case .noCredential: return .waitsForCredential
+        case .notNow: return lookAgain()
         case .unreadable: return conflict(.outcomeUnknown, server: nil, answer: operation.lastAnswer)
         case .seen(let sighting):
             switch await verdict(sighting) {

@@ -274,7 +274,16 @@ package final class Deliverer: Delivery {
         // The next one need not wait until this one's outcome is on disk.
         wake()
         await record(outcome, of: id)
+        if case .waitsForCredential = outcome { resumeIfCredentialIsKnown(id) }
         recorded()
+    }
+
+    /// One that arrived while the refusal was under way is told of only once.
+    private func resumeIfCredentialIsKnown(_ id: OperationID) {
+        guard let partition = context.queue.operation(id)?.partition,
+            context.credentials.fields(for: partition) != nil
+        else { return }
+        context.queue.credentialArrived(for: partition)
     }
 
     private func record(_ outcome: DeliveryOutcome, of id: OperationID) async {

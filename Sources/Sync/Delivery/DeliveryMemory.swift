@@ -66,6 +66,10 @@ package final class DeliveryMemory: Sendable {
 
     /// Takes note of an outcome that is being recorded.
     package func note(_ outcome: DeliveryOutcome, of id: OperationID) {
+        switch outcome {
+        case .notSent, .waitsForCredential: return  // as before
+        default: break
+        }
         guarded.withLock { state in
             if case .rebased = outcome { state.rounds[id, default: 0] += 1 } else { state.rounds[id] = nil }
             if case .unknown = outcome { state.settled.insert(id) } else { state.settled.remove(id) }

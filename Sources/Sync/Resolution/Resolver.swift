@@ -19,7 +19,7 @@ package struct Resolver: Sendable {
     /// Throws `Problem`.
     package func resolve(by resolution: Resolution) async throws -> ResolutionOutcome {
         let server: Sighting
-        switch await context.network.state.isOnline ? look() : .unreachable(.cancelled) {
+        switch await context.network.state.isOnline ? look() : .unreachable {
         case .unreachable: return try await whileOffline(resolution)
         case .notNow: throw Problem(.originTimeout, "The server version can't be read now. Try again.")
         case .noCredential:

@@ -23,8 +23,8 @@ package struct Lookout: Sendable {
         switch await courier.send(
             .get, target, fields: asked, body: nil, partition: partition, expectsJSON: expectsJSON)
         {
-        case .unreachable(let error): return .unreachable(error)
-        case .lost, .portal, .noBody: return .notNow
+        case .unreachable, .portal: return .unreachable
+        case .lost, .noBody: return .notNow
         case .noCredential, .refusedCredential: return .noCredential
         case .answer(let response):
             let received = context.clock.now
@@ -52,6 +52,8 @@ package struct Lookout: Sendable {
     /// What a list of members brought.
     package enum ListResult: Sendable {
         case members(CollectionMembers)
+        case unreachable
+        case noCredential
         case notNow
         /// It can't be read whole: no list, a page without an array, or not allowed.
         case unreadable
@@ -66,7 +68,9 @@ package struct Lookout: Sendable {
         while let target = page {
             guard seen.insert(target).inserted, seen.count <= Self.pageLimit else { return .unreadable }
             switch await look(at: target, fields: fields, partition: partition, expectsJSON: true) {
-            case .unreachable, .notNow, .noCredential: return .notNow
+            case .unreachable: return .unreachable
+            case .noCredential: return .noCredential
+            case .notNow: return .notNow
             case .unreadable: return .unreadable
             case .seen(let sighting):
                 guard sighting.status == 200, let document = await json(sighting.content),

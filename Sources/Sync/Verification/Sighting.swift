@@ -49,9 +49,9 @@ package struct Sighting: Sendable {
 /// What a look brought.
 package enum LookResult: Sendable {
     case seen(Sighting)
-    /// No connection.
-    case unreachable(OriginError)
-    /// Now or soon: no complete answer, 5xx, 408, 425, 429, or a portal's.
+    /// No connection, or a portal's answer: it is offline now.
+    case unreachable
+    /// Now or soon: no complete answer, 5xx, 408, 425, 429.
     case notNow
     /// 401, 407, or no credential of the identity.
     case noCredential

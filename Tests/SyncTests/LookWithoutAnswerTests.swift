@@ -1,0 +1,68 @@
+import CacheCore
+import HTTPModel
+import Sync
+import Testing
+
+/// A look that brings nothing, before and after a write (design 5, "Once in effect"; 8).
+@Suite("A look without an answer")
+struct LookWithoutAnswerTests {
+    private static func unreachable() -> FakeOrigin {
+        FakeOrigin { _ in .failure(.unreachable(reason: "refused", isTLS: false)) }
+    }
+
+    @Test(
+        "without a connection an operation is as if never tried, and the service is offline",
+        arguments: [OperationKind.edit, .create], [true, false])
+    func noConnection(kind: OperationKind, isUnknown: Bool) async {
+        let fixture = Fixture(Self.unreachable())
+        var operation = Fixture.operation(kind == .create ? .post : .put, "/items", kind: kind)
+        if isUnknown, kind == .create { operation.membersBefore = .marks([], at: fixture.context.clock.now) }
+        guard case .notSent = await fixture.attempt(operation, attempts: 7, verify: isUnknown) else {
+            Issue.record("it counts as an attempt")
+            return
+        }
+        #expect(!fixture.network.state.isOnline)
+    }
+
+    @Test("a portal's answer to the look is no connection either")
+    func portal() async {
+        let origin = FakeOrigin { _ in .success((302, ["Location": "http://login.test/"], "")) }
+        let fixture = Fixture(origin)
+        guard case .notSent = await fixture.attempt(Fixture.operation(), attempts: 2, verify: true) else {
+            Issue.record("it counts as an attempt")
+            return
+        }
+        #expect(!fixture.network.state.isOnline)
+    }
+
+    @Test("where the origin refuses the credential, the look waits for another")
+    func refusedCredential() async {
+        let fixture = Fixture(FakeOrigin { _ in .success((401, [:], "")) })
+        guard case .waitsForCredential = await fixture.attempt(Fixture.operation(), attempts: 2, verify: true) else {
+            Issue.record("does not wait")
+            return
+        }
+    }
+
+    @Test("an origin that can't be read now is asked again after a pause, which coming online ends")
+    func busy() async {
+        let fixture = Fixture(FakeOrigin { _ in .success((503, [:], "")) })
+        let outcome = await fixture.attempt(Fixture.operation(), attempts: 2, verify: true)
+        guard case .unknown(let time, _, nil) = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(time > fixture.context.clock.now)
+    }
+
+    @Test("a write without an answer settles first")
+    func settles() async {
+        let fixture = Fixture(FakeOrigin { _ in .failure(.noAnswer(reason: "closed")) })
+        let outcome = await fixture.attempt(Fixture.operation())
+        guard case .unknown(let time, nil, Reason.settle) = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(time == fixture.context.clock.now + fixture.settings.current.settle)
+    }
+}
