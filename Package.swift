@@ -67,7 +67,7 @@ let package = Package(
         .target(name: "Faults", path: "Tests/Faults", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
         .testTarget(
             name: "StorageTests", dependencies: ["Storage", "CacheCore", "HTTPModel", "TestSupport", "Faults"],
-            swiftSettings: strict),
+            exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(
             name: "OriginClientTests", dependencies: ["OriginClient", "CacheCore", "HTTPModel", "TestSupport"],
             swiftSettings: strict),

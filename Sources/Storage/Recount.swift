@@ -1,8 +1,9 @@
 import CacheCore
 
-/// Makes totals and body references anew from the rows, and drops rows whose records can't be read.
+/// Makes totals and body references anew from the rows.
 enum Recount {
-    static func run(_ connection: Connection) throws {
+    /// `dropsUnreadable`: rows whose records can't be read are dropped, else they are an error.
+    static func run(_ connection: Connection, dropsUnreadable: Bool) throws {
         var bodies: [Digest: (references: Int64, held: Int64, length: Int64)] = [:]
         var totals = Totals()
         func count(_ contents: [Content], held: Bool) {
@@ -19,7 +20,12 @@ enum Recount {
             let rows = try connection.statement("SELECT rowid, \(name) FROM \(table)")
             var unreadable: [Int64] = []
             while try rows.step() {
-                do { try body(rows.blob(1)) } catch { unreadable.append(rows.integer(0)) }
+                do {
+                    try body(rows.blob(1))
+                } catch {
+                    guard dropsUnreadable else { throw error }
+                    unreadable.append(rows.integer(0))
+                }
             }
             rows.reset()
             for row in unreadable { try connection.run("DELETE FROM \(table) WHERE rowid = ?", .integer(row)) }

@@ -19,7 +19,7 @@ enum Salvage {
                 guard version <= Schema.version else { throw StoreOpenError.newerVersion(version) }
                 try fresh.execute("BEGIN IMMEDIATE")
                 for table in tables { counts.append((table, copy(table, from: damaged, to: fresh))) }
-                try Recount.run(fresh)
+                try Recount.run(fresh, dropsUnreadable: true)
                 try fresh.execute("COMMIT")
             }
         }

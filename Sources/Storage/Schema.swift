@@ -37,6 +37,8 @@ enum Schema {
         """,
         // No table changes: the number keeps programs away that would take an entry with parts for damage.
         "UPDATE totals SET commits = commits",
+        // Records of version 2; those of version 1 stay as they are.
+        "",
     ]
 
     /// Brings a database to the current version, or throws `StoreOpenError.newerVersion`.
@@ -48,7 +50,7 @@ enum Schema {
             do {
                 try connection.execute(migrations[number])
                 // Bodies were counted with each row before.
-                if number == 1 { try Recount.run(connection) }
+                if number == 1 { try Recount.run(connection, dropsUnreadable: false) }
                 try connection.execute("PRAGMA user_version = \(number + 1)")
                 try connection.execute("COMMIT")
             } catch {

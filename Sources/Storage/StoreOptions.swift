@@ -45,7 +45,8 @@ package enum StoreOpenError: Error, Sendable, Hashable, CustomStringConvertible 
     package var description: String {
         switch self {
         case .inUse: "the store is in use"
-        case .newerVersion(let version): "the store has the later format \(version)"
+        case .newerVersion(let version):
+            "a later version of Holdfast made the store (format \(version), known here: \(Schema.version)); start that one"
         case .foreign: "the file is no store of Holdfast's"
         case .failed(let reason): "the store can't be opened: \(reason)"
         }

@@ -42,6 +42,12 @@ final class TemporaryFolder: Sendable {
         }
     }
 
+    func write(_ bytes: [UInt8], to name: String) {
+        guard let file = fopen(path + "/" + name, "w") else { return }
+        fwrite(bytes, 1, bytes.count, file)
+        fclose(file)
+    }
+
     /// Makes the database no database any more.
     func overwriteHeader() {
         guard let file = fopen(path + "/holdfast.sqlite", "r+") else { return }

@@ -42,7 +42,19 @@ extension Operation {
     }
 
     init(record: [UInt8]) throws(RecordError) {
-        var reader = try RecordReader(record)
+        let reader = try RecordReader(record)
+        do throws(RecordError) {
+            try self.init(reader, hasMembers: true)
+        } catch {
+            // The first layout of version 1 had no members. It is shorter by more than another reading of its bytes can make up for.
+            guard reader.layout == 1 else { throw error }
+            try self.init(reader, hasMembers: false)
+        }
+    }
+
+    /// `hasMembers`: whether what lists know of a create is in the record.
+    private init(_ start: RecordReader, hasMembers: Bool) throws(RecordError) {
+        var reader = start
         self.init(
             id: OperationID(try reader.text()), sequence: try reader.integer64(), kind: try reader.constant(),
             method: try reader.constant(), partition: try reader.partition(), target: try reader.target(),
@@ -65,8 +77,10 @@ extension Operation {
         lastAnswer = try reader.answer()
         conflictID = try reader.optionalText()
         newTarget = try reader.optionalTarget()
-        membersBefore = try reader.optional { (reader) throws(RecordError) in try reader.membersBefore() }
-        memberName = try reader.optionalText()
+        if hasMembers {
+            membersBefore = try reader.optional { (reader) throws(RecordError) in try reader.membersBefore() }
+            memberName = try reader.optionalText()
+        }
         supersededBy = try reader.optionalText().map { OperationID($0) }
         createdAt = try reader.real()
         finishedAt = try reader.optionalReal()

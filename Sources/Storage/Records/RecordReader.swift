@@ -8,10 +8,13 @@ struct RecordError: Error {}
 struct RecordReader {
     private let bytes: [UInt8]
     private var position = 0
+    /// The version of the layout, from 1.
+    private(set) var layout: UInt8 = 0
 
     init(_ bytes: [UInt8]) throws(RecordError) {
         self.bytes = bytes
-        guard try byte() == RecordWriter.version else { throw RecordError() }
+        layout = try byte()
+        guard (1...RecordWriter.version).contains(layout) else { throw RecordError() }
     }
 
     var isAtEnd: Bool { position == bytes.count }

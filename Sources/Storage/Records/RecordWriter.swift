@@ -5,8 +5,9 @@ import HTTPModel
 struct RecordWriter {
     private(set) var bytes: [UInt8] = []
 
-    /// What the first byte of each record says, so that a later layout can be told.
-    static let version: UInt8 = 1
+    /// What the first byte of each record says, so that layouts can be told apart. A new one also needs a schema version, for programs
+    /// that don't know it to leave the database alone.
+    static let version: UInt8 = 2
 
     init() { bytes.append(Self.version) }
 

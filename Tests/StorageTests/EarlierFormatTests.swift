@@ -1,0 +1,73 @@
+import CacheCore
+import Glibc
+import HTTPModel
+import Storage
+import TestSupport
+import Testing
+
+/// Data folders as earlier programs left them (Fixtures, made by Tests/Integration/store_fixture.py).
+@Suite struct `Stores of earlier formats` {
+    private static let formats = ["schema-1", "schema-1-members", "schema-2"]
+    private static let longBody = "3264f8f7ef6e437ec3d5b98ab730390a0195ee078b3983dcc9d5fc8dd593d47e"
+
+    private func folder(_ format: String) -> TemporaryFolder {
+        let folder = TemporaryFolder()
+        for part in ["/bodies", "/bodies/32"] { mkdir(folder.path + part, 0o700) }
+        for name in ["holdfast.sqlite", "partition.key", "bodies/32/\(Self.longBody)"] {
+            folder.write(repositoryFile("Tests/StorageTests/Fixtures/\(format)/\(name)"), to: name)
+        }
+        return folder
+    }
+
+    private func text(_ content: Content?, in store: SQLiteStore) async throws -> String {
+        let content = try #require(content)
+        return String(decoding: try await store.bytes(of: content, limit: 1 << 20), as: UTF8.self)
+    }
+
+    private func key(_ target: String) -> EntryKey { EntryKey(partition: .none, target: Target(unchecked: target)) }
+
+    @Test(arguments: formats) func `The queue is whole and in order`(format: String) async throws {
+        let folder = folder(format)
+        let store = try folder.open()
+        let operations = try await store.loadQueue().operations
+        #expect(operations.map(\.target.text) == ["/items/1", "/items", "/long"])
+        #expect(operations.map(\.method) == [.put, .post, .put])
+        #expect(operations.map(\.state) == [.pending, .pending, .pending])
+        #expect(operations.map(\.idempotencyKey).prefix(2) == ["put", "post"])
+        #expect(operations[0].base.etag != nil)
+        #expect(try await text(operations[0].body, in: store).contains("edited"))
+        #expect(operations[1].temporaryTarget?.text.hasPrefix("/items/hf-") == true)
+        #expect(try await text(operations[2].body, in: store).utf8.count == 17_600)
+        let finished = try #require(try await store.operation(partition: .none, key: "delivered"))
+        #expect(finished.state == .delivered)
+        #expect(finished.newTarget?.text == "/items/4")
+        #expect(!folder.has("holdfast.sqlite.damaged.1"))
+        await store.close()
+    }
+
+    @Test(arguments: formats) func `Entries and conflicts are there`(format: String) async throws {
+        let folder = folder(format)
+        let store = try folder.open()
+        let copy = try #require(try await store.entry(key("/items/3"))?.copies.first)
+        #expect(copy.fields["ETag"] != nil)
+        #expect(try await text(copy.content, in: store).contains("read"))
+        let conflict = try #require(try await store.loadQueue().conflicts.first)
+        #expect(conflict.key == key("/items/2"))
+        #expect(try await text(conflict.client.content, in: store).contains("refused"))
+        #expect(try await text(conflict.server?.content, in: store).contains("moved on"))
+        await store.close()
+    }
+
+    @Test(arguments: formats) func `What is changed is kept beside what is not`(format: String) async throws {
+        let folder = folder(format)
+        var store = try folder.open()
+        var operation = try #require(try await store.loadQueue().operations.last)
+        operation.attempts = 7
+        try await store.commit([.putOperation(operation)], durable: true)
+        await store.close()
+        store = try folder.open()
+        #expect(try await store.loadQueue().operations.map(\.attempts) == [0, 0, 7])
+        #expect(try await text(operation.body, in: store).utf8.count == 17_600)
+        await store.close()
+    }
+}
