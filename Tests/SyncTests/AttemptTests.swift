@@ -216,4 +216,38 @@ import Testing
             return
         }
     }
+
+    @Test("U01: a renewed token of the same identity is used where the old one is refused")
+    func renewedByClient() async {
+        let one: HTTPFields = ["Authorization": "T1", "X-User": "ann"]
+        let two: HTTPFields = ["Authorization": "T2", "X-User": "ann"]
+        let partition = PartitionID(high: 1, low: 2)
+        let origin = FakeOrigin { sent in
+            sent.fields["Authorization"] == "T2" ? .success((204, [:], "")) : .success((401, [:], ""))
+        }
+        let fixture = Fixture(origin)
+        fixture.credentials.accepted(two, for: partition)
+        fixture.credentials.accepted(one, for: partition)
+        let operation = Fixture.operation(partition: partition)
+        guard case .retry(_, _, nil) = await fixture.attempt(operation),
+            case .delivered = await fixture.attempt(operation, attempts: 2)
+        else {
+            Issue.record("not delivered")
+            return
+        }
+        #expect(origin.sent.map { $0.fields["Authorization"] } == ["T1", "T2"])
+    }
+
+    @Test("U03: an operation of one identity is never sent with the credential of another")
+    func anothersCredential() async {
+        let origin = FakeOrigin { _ in .success((204, [:], "")) }
+        let fixture = Fixture(origin)
+        fixture.credentials.accepted(["Authorization": "B"], for: PartitionID(high: 1, low: 3))
+        let operation = Fixture.operation(partition: PartitionID(high: 1, low: 2))
+        guard case .waitsForCredential = await fixture.attempt(operation) else {
+            Issue.record("does not wait")
+            return
+        }
+        #expect(origin.sent.isEmpty)
+    }
 }

@@ -85,31 +85,4 @@ import Testing
         await deliverer.stop(deadline: .infinity)
         #expect(origin.sent.isEmpty)
     }
-
-    @Test("A resolution that meets a newer version is the same conflict with that version")
-    func movedAgain() async throws {
-        let origin = FakeOrigin { sent in
-            sent.method == .get ? .success((200, ["ETag": "\"E3\""], "{}")) : .success((412, [:], ""))
-        }
-        let queue = FakeQueue()
-        let fixture = Fixture(origin, queue: queue)
-        let conflict = Conflict(
-            id: "c1", key: EntryKey(partition: .none, target: Target(unchecked: "/items/1")), kind: .edited,
-            operationID: nil, method: .put, fields: [:], base: nil,
-            client: ConflictVersion(mediaType: "application/json", content: await fixture.content("{}")), server: nil,
-            serverIsLatest: false, originAnswer: nil, policy: Policy(), createdAt: 0)
-        let deliverer = Deliverer(fixture.context)
-        guard case .conflictAgain(let newer) = try await deliverer.resolve(conflict, by: .keepClient) else {
-            Issue.record("not a conflict again")
-            return
-        }
-        #expect(newer.id == "c1" && newer.revision == 2 && newer.server?.etag == "\"E3\"")
-        #expect(origin.sent[1].fields["If-Match"] == "\"E3\"")
-        fixture.network.force(offline: true)
-        guard case .queued = try await deliverer.resolve(newer, by: .keepClient) else {
-            Issue.record("not queued")
-            return
-        }
-        #expect(queue.accepted[0].kind == .resolution && queue.accepted[0].precondition == .ifMatch("\"E3\""))
-    }
 }

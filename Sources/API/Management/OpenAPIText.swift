@@ -617,7 +617,7 @@ enum OpenAPIText {
                       examples:
                         entry: {$ref: '#/components/examples/Entry'}
                 '202':
-                  description: 'Offline: queued.'
+                  description: 'Offline: queued. Sent without an answer: queued as `unknown`, to be looked at.'
                   content:
                     application/json:
                       schema: {$ref: '#/components/schemas/Operation'}

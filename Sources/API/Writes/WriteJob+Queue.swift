@@ -83,17 +83,24 @@ extension WriteJob {
         let digested = body.isRepeatable ? body : content.map { .stored($0) } ?? .none
         let fingerprint = try fingerprint(of: digested)
         if request.isProven { context.credentials.offered(request.credentials, for: key.partition) }
-        let operation = try await context.queue.accept(
-            WriteDraft(
-                key: key, route: request.route, method: method, kind: kind,
-                fields: Secrets.replayable(request.head.fields, settings: request.settings), body: content,
-                precondition: clientPrecondition, policy: policy, idempotencyKey: clientKey,
-                fingerprint: fingerprint, initialState: state, base: base, place: request.place))
+        var draft = draft(kind, body: content, fingerprint: fingerprint)
+        draft.initialState = state
+        draft.base = base
+        let operation = try await context.queue.accept(draft)
         if let change = policyChange(on: operation.lane) {
             try await context.store.commit([change], durable: false)
         }
         await upload?.use(under: clientKey, in: context)
         return operation
+    }
+
+    /// The write as the queue keeps it.
+    func draft(_ kind: OperationKind, body: Content?, fingerprint: Digest) -> WriteDraft {
+        WriteDraft(
+            key: key, route: request.route, method: method, kind: kind,
+            fields: Secrets.replayable(request.head.fields, settings: request.settings), body: body,
+            precondition: clientPrecondition, policy: policy, idempotencyKey: clientKey, fingerprint: fingerprint,
+            place: request.place)
     }
 
     /// The body as the store's; nil where there is none.

@@ -4,20 +4,16 @@ import HTTPModel
 /// Online writes that the origin refused: 409, 412, 404 and 410 (design 6).
 extension WriteJob {
     private static let rounds = 3
-    private static let serverWins: HTTPFields = ["Sync-Outcome": "server-wins"]
 
     /// 404 or 410: the server copy is gone.
     func targetGone(_ answer: OriginAnswer, _ body: SentBody, _ outgoing: Outgoing) async throws {
         let policy = policy
         let wasKnown = entry?.copies.contains { !$0.isGone } ?? false
-        if method == .put, policy.conflictResolutionPolicy == .clientWins, wasKnown, body.isRepeatable,
-            !outgoing.hasClientPrecondition
+        if policy.conflictResolutionPolicy == .clientWins, wasKnown, body.isRepeatable,
+            !outgoing.hasClientPrecondition, let whole = try await recreation(body, outgoing, round: 2)
         {
             answer.response.body.cancel()
-            var fields = outgoing.fields
-            fields["If-None-Match"] = "*"
-            fields["Idempotency-Key"] = clientKey.map { $0 + ".2" }
-            return try await settleLast(try await transmit(method, fields, body), body)
+            return try await settleLast(try await transmit(.put, whole.fields, whole.body), body)
         }
         let changes = WriteEffects.changes(
             key: key, method: method, status: answer.status, answerFields: answer.fields, answerBody: nil,
@@ -26,10 +22,8 @@ extension WriteJob {
             epoch: context.store.epoch, policy: policy, sentFields: request.head.fields)
         if !changes.isEmpty { try await context.store.commit(changes, durable: true) }
         if policy.conflictResolutionPolicy == .serverWins, wasKnown, method == .put || method == .patch {
-            answer.response.body.cancel()
-            var fields = Self.serverWins
-            fields["Cache-Control"] = "no-cache"
-            return respond(404, fields, syncState: nil, body: [])
+            let gone = ServerSight(status: 404, fields: ["Cache-Control": "no-cache"], content: .empty)
+            return try await yield(to: gone, refusal: try await keptAnswer(answer), body)
         }
         await pass(answer)
     }
@@ -60,12 +54,13 @@ extension WriteJob {
             server = await fetchServer()
             guard let sight = server else { break }
             if sight.isGone, method == .delete { return try await passGone(sight) }
-            guard !sight.isGone || method == .put else { break }
+            if sight.isGone {
+                guard let whole = try await recreation(body, outgoing, round: round) else { break }
+                return try await settleLast(try await transmit(.put, whole.fields, whole.body), body)
+            }
             var fields = outgoing.fields
             for name in ["If-Match", "If-None-Match", "If-Unmodified-Since"] { fields.remove(name) }
-            if sight.isGone {
-                fields["If-None-Match"] = "*"
-            } else if let tag = sight.fields.etag, tag.isStrong {
+            if let tag = sight.fields.etag, tag.isStrong {
                 fields["If-Match"] = tag.text
             } else if let modified = sight.fields["Last-Modified"] {
                 fields["If-Unmodified-Since"] = modified
@@ -81,6 +76,25 @@ extension WriteJob {
         throw try await preserve(refusal, body, server: server)
     }
 
+    /// What is put where nothing is any more: the bytes of a PUT, or what a PATCH makes of the copy known here. nil where there is no
+    /// such thing.
+    private func recreation(
+        _ body: SentBody, _ outgoing: Outgoing, round: Int
+    ) async throws -> (fields: HTTPFields, body: SentBody)? {
+        var fields = outgoing.fields
+        for name in ["If-Match", "If-Unmodified-Since"] { fields.remove(name) }
+        fields["If-None-Match"] = "*"
+        fields["Idempotency-Key"] = clientKey.map { "\($0).\(round)" }
+        if method == .put { return (fields, body) }
+        guard method == .patch else { return nil }
+        let version = try await clientVersion(body, server: nil)
+        guard let content = version.content else { return nil }
+        // These described the patch.
+        for name in DigestFields.names + ["Content-Encoding"] { fields.remove(name) }
+        fields["Content-Type"] = version.mediaType ?? "application/json"
+        return (fields, .stored(content))
+    }
+
     /// What a repetition led to; a refusal is given as it is.
     private func settleLast(_ sent: Transmission, _ body: SentBody) async throws {
         switch sent {
@@ -93,19 +107,25 @@ extension WriteJob {
         }
     }
 
-    /// SERVER_WINS: the edit is dropped, readable in a closed record; the server's version is the answer.
+    /// SERVER_WINS: the server's version, where it can be read, is the answer.
     private func yieldToServer(_ refusal: KeptAnswer, _ body: SentBody) async throws {
         guard let server = await fetchServer() else {
             throw try await preserve(refusal, body, server: nil)
         }
         if server.isGone, method == .delete { return try await passGone(server) }
-        if !isForbiddenToKeep {
-            var conflict = try await conflict(refusal, body, server: server, kind: nil)
-            conflict.closedAt = context.clock.now
-            try await context.store.commit([.putConflict(conflict)], durable: true)
-        }
+        try await yield(to: server, refusal: refusal, body)
+    }
+
+    /// The edit is dropped; it stays readable in the records of a final operation and its closed conflict.
+    private func yield(to server: ServerSight, refusal: KeptAnswer, _ body: SentBody) async throws {
         var fields = server.fields
-        fields.append(contentsOf: Self.serverWins)
+        fields["Sync-Outcome"] = "server-wins"
+        if !isForbiddenToKeep {
+            let dropped = try await context.queue.recordDropped(
+                draft(.edit, body: nil, fingerprint: body.isRepeatable ? try fingerprint(of: body) : Digest(bytes: [])),
+                conflict: try await conflict(refusal, body, server: server, kind: nil))
+            fields["Sync-Operation"] = dropped.id.text
+        }
         try await send(server.isGone ? 404 : 200, fields, server.content, syncState: "synced")
     }
 

@@ -280,12 +280,23 @@ extension OperationQueue {
         operation.preconditionIsClients = draft.precondition != .none
         operation.precondition =
             draft.precondition == .none ? operation.base.strictPrecondition : draft.precondition
-        operation.state = .pending
+        operation.state = draft.initialState
         operation.reason = nil
         operation.nextAttemptAt = nil
         operation.keyRound += 1
         operation.tag = IDs.tag()
-        if let key = draft.idempotencyKey {
+        if draft.initialState == .unknown {
+            operation.wasSent = true
+            operation.reason = Reason.settle
+            operation.nextAttemptAt = clock.now + settings.current.settle
+        }
+        if let key = draft.idempotencyKey, draft.initialState == .unknown {
+            // It was sent under this key, which stays with its bytes.
+            operation.mergedKeys.insert(operation.idempotencyKey, at: 0)
+            operation.fingerprints.insert(draft.fingerprint, at: 0)
+            operation.idempotencyKey = key
+            operation.keyRound = 1
+        } else if let key = draft.idempotencyKey {
             operation.mergedKeys.append(key)
             operation.fingerprints.append(draft.fingerprint)
         }

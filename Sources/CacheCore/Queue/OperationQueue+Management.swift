@@ -19,6 +19,32 @@ extension OperationQueue {
         try await holding(conflict.key, whole: false) { try await commit([.putConflict(conflict)]) }
     }
 
+    package func recordDropped(_ draft: WriteDraft, conflict: Conflict) async throws -> Operation {
+        let now = clock.now
+        let base = conflict.base.map {
+            Base(etag: $0.etag, lastModified: $0.lastModified, mediaType: $0.mediaType, content: nil)
+        }
+        var operation = Operation(
+            id: IDs.operation(now: now), sequence: book.withLock { $0.takeSequence() }, kind: draft.kind,
+            method: draft.method, partition: draft.key.partition, target: draft.key.target, fields: draft.fields,
+            body: nil, effective: nil, effectiveType: draft.fields["Content-Type"], tag: IDs.tag(),
+            precondition: draft.precondition, preconditionIsClients: draft.precondition != .none,
+            base: base ?? .unknown, idempotencyKey: draft.idempotencyKey ?? IDs.idempotencyKey(),
+            fingerprint: draft.fingerprint, policy: draft.policy, createdAt: now)
+        operation.attempts = 1
+        operation.wasSent = true
+        operation.lastAnswer = conflict.originAnswer
+        operation.conflictID = conflict.id
+        operation.finish(as: .cancelled, reason: Reason.serverWins, at: now)
+        var record = conflict
+        record.operationID = operation.id
+        record.closedAt = now
+        try await holding(draft.key, whole: false) {
+            try await commit([.putConflict(record), .putOperation(operation)])
+        }
+        return operation
+    }
+
     package func retry(_ id: OperationID) async throws -> Operation {
         try await changingStopped(id) { operation in
             if operation.reason == Reason.noTarget {

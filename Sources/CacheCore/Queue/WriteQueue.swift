@@ -132,6 +132,9 @@ package protocol WriteQueue: Sendable {
     /// Keeps a conflict of an online write.
     func record(_ conflict: Conflict) async throws
 
+    /// Keeps an online write that the origin refused and SERVER_WINS dropped: a final operation, whose conflict is closed.
+    func recordDropped(_ draft: WriteDraft, conflict: Conflict) async throws -> Operation
+
     /// Unfinished creates that were sent to exactly this collection, in order: what shows at the end of its list (design 3).
     func pendingCreates(in key: EntryKey) -> [Operation]
 

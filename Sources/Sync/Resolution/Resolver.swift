@@ -26,7 +26,9 @@ package struct Resolver: Sendable {
             throw Problem(.credentialUnproven, "Send a credential that the origin accepts with any request first.")
         case .unreadable(let status):
             throw Problem(.badAnswer, "The origin answered \(status) when asked for the server version.")
-        case .seen(let sighting): server = sighting
+        case .seen(let sighting):
+            server = sighting
+            try await context.store.commit(copies(of: sighting), durable: false)
         }
         if case .keepServer(let keepLater) = resolution { return try await keepServer(server, keepLater: keepLater) }
         guard conflict.kind != .refused else {
@@ -45,7 +47,8 @@ package struct Resolver: Sendable {
     // MARK: Online
 
     private func keepServer(_ server: Sighting?, keepLater: Bool) async throws -> ResolutionOutcome {
-        if let server { try await context.store.commit(copies(of: server), durable: false) }
+        // Offline the version known here stands; being expired, it is compared with the origin's as soon as that can be asked.
+        if server == nil { try await context.store.commit([.expire(conflict.key)], durable: false) }
         if let id = conflict.operationID, context.queue.operation(id) != nil {
             if keepLater {
                 _ = try await context.queue.discard(id, cascade: false)
@@ -60,7 +63,8 @@ package struct Resolver: Sendable {
     private func send(_ write: ResolvingWrite, server: Sighting) async throws -> ResolutionOutcome {
         if server.isGone, write.method == .delete { return try await done() }
         var fields = write.fields
-        fields["Idempotency-Key"] = context.makeID()
+        let id = context.makeID()
+        fields["Idempotency-Key"] = id
         switch server.isGone ? .ifNoneMatch("*") : Attempt.precondition(on: server) {
         case .none: break
         case .ifMatch(let tag): fields["If-Match"] = tag
@@ -74,9 +78,11 @@ package struct Resolver: Sendable {
                 write.method, target, fields: fields, body: write.body, partition: conflict.key.partition,
                 expectsJSON: write.isJSON)
             {
-            case .unreachable: return .queued(try await queue(write, base: server.base))
-            case .lost, .portal:
-                throw Problem(.outcomeUnknown, "Read the target to see what holds, then resolve again.")
+            case .unreachable: return .queued(try await queue(write, onto: server.version, as: id, in: .pending))
+            // A portal that says yes has taken the bytes; one that redirects has not passed them on.
+            case .portal(let status) where !(200...299).contains(status):
+                return .queued(try await queue(write, onto: server.version, as: id, in: .pending))
+            case .lost, .portal: return .queued(try await queue(write, onto: server.version, as: id, in: .unknown))
             case .noBody: throw Problem(.storeFailed, "The stored body can't be read.")
             case .noCredential, .refusedCredential:
                 throw Problem(.credentialUnproven, "The origin asks for another credential.")
@@ -85,6 +91,7 @@ package struct Resolver: Sendable {
                 switch AnswerClass(status: response.status, method: write.method) {
                 case .applied: return try await done()
                 case .gone where write.method == .delete: return try await done()
+                case .unknown: return .queued(try await queue(write, onto: server.version, as: id, in: .unknown))
                 case .refused:
                     if let tag = fields["If-Match"], let plain = EncodedTag.plain(tag), !isPlain {
                         fields["If-Match"] = plain
@@ -143,31 +150,29 @@ package struct Resolver: Sendable {
         }
         let server = conflict.server ?? ConflictVersion()
         let write = try await Self.write(resolution, of: conflict, server: server, context: context)
-        return .queued(
-            try await queue(
-                write,
-                base: Base(
-                    etag: server.etag, lastModified: server.lastModified, mediaType: server.mediaType,
-                    content: server.content)))
+        return .queued(try await queue(write, onto: server, as: context.makeID(), in: .pending))
     }
 
-    /// Queues it like an edit whose base is the server version: where that has moved on by then, it is a conflict again.
-    private func queue(_ write: ResolvingWrite, base: Base) async throws -> Operation {
+    /// Queues it like an edit whose base is the server version: where that has moved on by then, it is a conflict again. `id`: the
+    /// Idempotency-Key under which it was sent, where its state is `unknown`.
+    private func queue(
+        _ write: ResolvingWrite, onto server: ConflictVersion, as id: String, in state: OperationState
+    ) async throws -> Operation {
         let key = conflict.key
-        let id = context.makeID()
         let hashed =
             "\(write.method) \(key.target) \(id) \(write.body?.digest.hex ?? "")"
-        let isAbsent = base.etag == nil && base.lastModified == nil && base.content == nil
+        let base = Base(
+            etag: server.etag, lastModified: server.lastModified, mediaType: server.mediaType, content: server.content)
         var precondition = Precondition.none
-        if let tag = base.etag.map({ ETag($0) }), tag.isStrong {
+        if let tag = server.etag.map({ ETag($0) }), tag.isStrong {
             precondition = .ifMatch(tag.text)
-        } else if isAbsent, conflict.server?.isAbsent ?? false, write.method != .delete {
+        } else if server.isAbsent, write.method != .delete {
             precondition = .ifNoneMatch("*")
         }
         return try await context.queue.accept(
             WriteDraft(
                 key: key, route: .resources, method: write.method, kind: .resolution, fields: write.fields,
                 body: write.body, precondition: precondition, policy: conflict.policy, idempotencyKey: id,
-                fingerprint: context.digest(Array(hashed.utf8)), base: base))
+                fingerprint: context.digest(Array(hashed.utf8)), initialState: state, base: base))
     }
 }

@@ -127,6 +127,29 @@ struct WriteTests {
         #expect(reply.json["v"]?.int == 3)
     }
 
+    @Test("what SERVER_WINS drops is readable in a final operation and its closed conflict", arguments: [404, 409])
+    func dropped(status: Int) async throws {
+        try await fixture.know("/items/1", "{\"v\":1}", etag: "\"1\"")
+        fixture.origin.then(status)
+        if status == 409 { fixture.origin.then(200, ["ETag": "\"3\""], "{\"v\":3}") }
+        let reply = try await fixture.send(.put, "/items/1", "{\"v\":2}") {
+            $0.conflictResolutionPolicy = .serverWins
+        }
+        #expect(reply.status == (status == 404 ? 404 : 200))
+        let id = OperationID(try #require(reply.fields["Sync-Operation"]))
+        let operation = try #require(try await fixture.store.operation(id))
+        #expect(operation.state == .cancelled)
+        #expect(operation.reason == Reason.serverWins)
+        #expect(operation.lastAnswer?.status == status)
+        let conflictID = try #require(operation.conflictID)
+        let conflict = try #require(try await fixture.store.conflict(conflictID))
+        #expect(conflict.closedAt != nil)
+        #expect(conflict.operationID == id)
+        let client = try #require(conflict.client.content)
+        #expect(try await fixture.store.bytes(of: client, limit: 100) == Array("{\"v\":2}".utf8))
+        #expect(fixture.queue.lane(of: fixture.key("/items/1")) == .empty)
+    }
+
     // Idempotency-Key (design 5)
 
     @Test("a repeat under a key gets the first answer and does not reach the origin")
@@ -158,5 +181,23 @@ struct WriteTests {
         let reply = try await fixture.send(.put, "/items/1", "{}", fields: fields)
         #expect(reply.status == 202)
         #expect(fixture.queue.unfinished().first?.state == .unknown)
+    }
+
+    @Test("under CLIENT_WINS the result of a PATCH is PUT where its target is gone", arguments: [404, 412])
+    func recreated(status: Int) async throws {
+        try await fixture.know("/items/1", "{\"id\":1,\"v\":1}", etag: "\"1\"")
+        fixture.origin.then(status)
+        if status == 412 { fixture.origin.then(404) }
+        fixture.origin.then(201, ["ETag": "\"2\""])
+        let patch: HTTPFields = ["Content-Type": "application/merge-patch+json"]
+        let reply = try await fixture.send(.patch, "/items/1", "{\"v\":2}", fields: patch) {
+            $0.conflictResolutionPolicy = .clientWins
+        }
+        #expect(reply.status == 201)
+        let last = try #require(fixture.origin.received.last)
+        #expect(last.method == .put)
+        #expect(last.fields["If-None-Match"] == "*")
+        #expect(last.fields["Content-Type"] == "application/json")
+        #expect(try JSONValue(parsing: last.body)["v"]?.int == 2)
     }
 }

@@ -1,4 +1,5 @@
 import CacheCore
+import HTTPModel
 import TestSupport
 import Testing
 

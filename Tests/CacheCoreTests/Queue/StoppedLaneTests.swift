@@ -50,6 +50,27 @@ struct StoppedLaneTests {
         }
     }
 
+    @Test("a resolution without an answer is unknown under the key that it was sent with, and settles")
+    func unknownResolution() async throws {
+        let old = try await bench.write(.put, "/items/1", #"{"v":1}"#, key: "K")
+        _ = try await bench.claimOne()
+        try await bench.queue.record(
+            .conflict(bench.conflict(old, server: ConflictVersion(etag: "\"2\"")), answer: nil, copies: []), of: old.id)
+        let draft = WriteDraft(
+            key: old.lane, route: .resources, method: .put, kind: .resolution,
+            fields: ["Content-Type": "application/json"], body: old.body, precondition: .ifMatch("\"2\""),
+            policy: Policy(), idempotencyKey: "sent", fingerprint: Digest(bytes: [9]), initialState: .unknown,
+            base: Base(etag: "\"2\""))
+        let resolution = try await bench.queue.accept(draft)
+        #expect(resolution.id == old.id && resolution.idempotencyKey == "sent" && resolution.keyRound == 1)
+        #expect(resolution.mergedKeys == ["K"])
+        #expect(resolution.fingerprints == [Digest(bytes: [9])] + old.fingerprints)
+        let now = bench.clock.now
+        #expect(try await bench.queue.claim(limit: 1, now: now).isEmpty)
+        let claim = try await bench.queue.claim(limit: 1, now: now + bench.settings.current.settle).first
+        #expect(claim?.mustVerify == true)
+    }
+
     @Test("a resolution takes the place of the operation that stopped")
     func resolution() async throws {
         let (old, _) = try await conflict(server: "\"2\"")
