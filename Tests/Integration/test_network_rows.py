@@ -3,11 +3,12 @@
 import base64
 import contextlib
 import http.server
+import json
 import threading
 
 import pytest
 
-from service import RUNNING, eventually, receipt, stays
+from service import RUNNING, eventually, named, receipt, stays
 
 
 class Portal(http.server.BaseHTTPRequestHandler):
@@ -115,38 +116,80 @@ def test_N05_online_and_offline_are_told_rightly_both_ways(origin, holdfast):
         holdfast.await_drained()
 
 
-def test_U01_delivery_uses_the_newest_value_of_a_configured_credential(origin, holdfast_with, tmp_path):
-    old, new = ("Basic " + base64.b64encode(b"ann:" + word).decode() for word in (b"old", b"new"))
-    token = tmp_path / "token"
-    token.write_text(old)
-    holdfast = holdfast_with(
-        credentials=[{"header": "Authorization", "file": str(token)}], partitionBy=[{"path": "/**", "basic": "user"}])
+def token(kind, secret):
+    """What ann sends, as keyword arguments of a request."""
+    if kind == "jwt":
+        parts = [{"alg": "none"}, {"sub": "ann", "jti": secret}]
+        texts = [base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts]
+        return {"authorization": "Bearer " + ".".join([*texts, "c2ln"])}
+    if kind == "header":
+        return {"authorization": "Bearer " + secret, "x_user": "ann"}
+    return {"authorization": "Basic " + base64.b64encode(f"ann:{secret}".encode()).decode()}
+
+
+IDENTITIES = {"basic": {"basic": "user"}, "header": {"header": "X-User"}, "jwt": {"jwt": ["sub"]}}
+of_each_identity = pytest.mark.parametrize("kind", IDENTITIES)
+
+
+class Secrets:
+    """Files that have the present values of configured credentials."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def path(self, name):
+        return self.folder / name
+
+    def write(self, fields):
+        for name, value in named(fields).items():
+            self.path(name).write_text(value)
+
+    def remove(self, fields):
+        for name in named(fields):
+            self.path(name).unlink()
+
+    def sources(self, fields):
+        return [{"header": name, "command": ["cat", str(self.path(name))]} for name in named(fields)]
+
+
+def queued_by_ann(origin, holdfast, credential):
+    """A write that ann queued with that credential; the origin is off."""
     origin.put("/items/1", {"n": 0})
-    holdfast.get("/items/1", authorization=old)
+    assert holdfast.get("/items/1", **credential).status == 200
     origin.stop()
-    identifier = receipt(holdfast.put("/items/1", {"n": 1}, authorization=old))
+    return receipt(holdfast.put("/items/1", {"n": 1}, **credential))
+
+
+def partitioned(kind):
+    return [{"path": "/**", **IDENTITIES[kind]}]
+
+
+@of_each_identity
+def test_U01_delivery_uses_the_newest_value_of_a_configured_credential(origin, holdfast_with, tmp_path, kind):
+    old, new, secrets = token(kind, "old"), token(kind, "new"), Secrets(tmp_path)
+    secrets.write(old)
+    holdfast = holdfast_with(credentials=secrets.sources(old), partitionBy=partitioned(kind))
+    identifier = queued_by_ann(origin, holdfast, old)
     origin.order(method="PUT", status=401)
     origin.start()
     eventually(lambda: origin.seen("PUT"))
-    token.write_text(new)
+    secrets.write(new)
     holdfast.await_state(identifier, "delivered", 20)
-    assert origin.seen("PUT")[-1].headers["authorization"] == new
+    assert origin.seen("PUT")[-1].headers["authorization"] == new["authorization"]
+    assert len(origin.seen("PUT")) == 2
 
 
-def test_U01_delivery_uses_the_renewed_value_that_the_client_sends(origin, holdfast_with):
-    old, new = ("Basic " + base64.b64encode(b"ann:" + word).decode() for word in (b"old", b"new"))
-    holdfast = holdfast_with(partitionBy=[{"path": "/**", "basic": "user"}])
-    origin.put("/items/1", {"n": 0})
-    holdfast.get("/items/1", authorization=old)
-    origin.stop()
-    identifier = receipt(holdfast.put("/items/1", {"n": 1}, authorization=old))
+@of_each_identity
+def test_U01_delivery_uses_the_renewed_value_that_the_client_sends(origin, holdfast_with, kind):
+    old, new = token(kind, "old"), token(kind, "new")
+    holdfast = holdfast_with(partitionBy=partitioned(kind))
+    identifier = queued_by_ann(origin, holdfast, old)
     origin.order(method="PUT", status=401)
     origin.start()
     eventually(lambda: origin.seen("PUT"))
-    assert holdfast.get(
-        "/items/1", authorization=new, sync_policy="fetch-policy=FETCH_FROM_SERVICE").status == 200
+    assert holdfast.get("/items/1", sync_policy="fetch-policy=FETCH_FROM_SERVICE", **new).status == 200
     holdfast.await_state(identifier, "delivered", 20)
-    assert origin.seen("PUT")[-1].headers["authorization"] == new
+    assert origin.seen("PUT")[-1].headers["authorization"] == new["authorization"]
 
 
 def test_U03_what_one_identity_queued_is_not_sent_with_anothers_credential(origin, holdfast):
@@ -172,26 +215,37 @@ def test_U05_nothing_is_dropped_while_the_origin_refuses_the_credential(origin, 
     holdfast.await_state(identifier, "pending")
 
 
-def test_U05_nothing_is_dropped_while_a_credential_can_not_be_renewed(origin, holdfast_with, tmp_path):
-    old, new = ("Basic " + base64.b64encode(b"ann:" + word).decode() for word in (b"old", b"new"))
-    renewed = tmp_path / "token"
-    renewed.write_text(old)
-    holdfast = holdfast_with(
-        credentials=[{"header": "Authorization", "command": ["cat", str(renewed)]}],
-        partitionBy=[{"path": "/**", "basic": "user"}])
-    origin.put("/items/1", {"n": 0})
-    holdfast.get("/items/1", authorization=old)
-    origin.stop()
-    identifier = receipt(holdfast.put("/items/1", {"n": 1}, authorization=old))
-    renewed.unlink()
+@of_each_identity
+def test_U05_nothing_is_dropped_while_a_credential_can_not_be_renewed(origin, holdfast_with, tmp_path, kind):
+    old, new, secrets = token(kind, "old"), token(kind, "new"), Secrets(tmp_path)
+    secrets.write(old)
+    holdfast = holdfast_with(credentials=secrets.sources(old), partitionBy=partitioned(kind))
+    identifier = queued_by_ann(origin, holdfast, old)
+    secrets.remove(old)
     origin.order(status=401, times=1000)
     origin.start()
     eventually(lambda: origin.seen("PUT"))
     stays(lambda: holdfast.operation(identifier)["state"] in RUNNING, 2)
     origin.orders.clear()
-    renewed.write_text(new)
+    secrets.write(new)
     holdfast.await_state(identifier, "delivered", 20)
-    assert origin.seen("PUT")[-1].headers["authorization"] == new
+    assert origin.seen("PUT")[-1].headers["authorization"] == new["authorization"]
+
+
+@of_each_identity
+def test_U05_nothing_is_dropped_while_the_client_s_renewed_value_is_refused(origin, holdfast_with, kind):
+    old, bad, new = (token(kind, secret) for secret in ("old", "bad", "new"))
+    holdfast = holdfast_with(partitionBy=partitioned(kind))
+    identifier = queued_by_ann(origin, holdfast, old)
+    origin.order(status=401, times=1000)
+    origin.start()
+    eventually(lambda: origin.seen("PUT"))
+    assert holdfast.get("/items/1", sync_policy="fetch-policy=FETCH_FROM_SERVICE", **bad).status == 401
+    stays(lambda: holdfast.operation(identifier)["state"] == "pending", 1)
+    origin.orders.clear()
+    assert holdfast.get("/items/1", sync_policy="fetch-policy=FETCH_FROM_SERVICE", **new).status == 200
+    holdfast.await_state(identifier, "delivered", 20)
+    assert origin.seen("PUT")[-1].headers["authorization"] == new["authorization"]
 
 
 def test_no_secret_is_written_to_disk(origin, holdfast):
