@@ -1,19 +1,21 @@
 import API
 import CacheCore
 import HTTPModel
+import Synchronization
 import TestSupport
 
 /// The management over the write fixture's store, queue and origin.
 struct ManagementFixture {
     let writes = WriteFixture()
+    let delivery = ScriptedDelivery()
     let stores = RecordingStores()
     let service: ManagementService
 
     init() {
         let context = ServiceContext(
             store: writes.store, uploads: writes.uploads, origin: writes.origin, queue: writes.queue,
-            delivery: NoDelivery(),
-            network: writes.network, credentials: CredentialKeeper(), settings: writes.settings, clock: writes.clock,
+            delivery: delivery, network: writes.network, credentials: CredentialKeeper(), settings: writes.settings,
+            clock: writes.clock,
             events: Silence(), log: Silence(), digest: { _ in Digest(bytes: [UInt8](repeating: 7, count: 32)) },
             hash: { PlainHash($0) },
             partitionHash: { _, _ in PartitionID(high: 1, low: 2) })
@@ -57,4 +59,29 @@ struct ManagementFixture {
         try await writes.queue.record(conflict)
         return conflict
     }
+}
+
+/// Delivery that says what a test wants, and keeps how it was asked to resolve.
+final class ScriptedDelivery: Delivery {
+    private struct State {
+        var unfinished: [OperationID] = []
+        var outcome = ResolutionOutcome.resolved
+        var resolutions: [Resolution] = []
+        var isSuspended = false
+    }
+    private let state = Mutex(State())
+
+    func answer(_ outcome: ResolutionOutcome) { state.withLock { $0.outcome = outcome } }
+    func answer(_ unfinished: [OperationID]) { state.withLock { $0.unfinished = unfinished } }
+    var resolutions: [Resolution] { state.withLock { $0.resolutions } }
+
+    func syncNow(deadline: Double) async -> [OperationID] { state.withLock { $0.unfinished } }
+    func resolve(_ conflict: Conflict, by resolution: Resolution) async throws -> ResolutionOutcome {
+        state.withLock { state in
+            state.resolutions.append(resolution)
+            return state.outcome
+        }
+    }
+    var isSuspended: Bool { state.withLock { $0.isSuspended } }
+    func suspend(_ suspended: Bool) { state.withLock { $0.isSuspended = suspended } }
 }
