@@ -69,7 +69,7 @@ import Testing
         try await again.write(
             .other { transaction in
                 let version = try transaction.connection.integer("PRAGMA user_version")
-                #expect(version == 3)
+                #expect(version == Int64(Schema.version))
             }, durable: true)
         await again.close()
     }

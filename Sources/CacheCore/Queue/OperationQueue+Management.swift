@@ -145,7 +145,12 @@ extension OperationQueue {
                 .operationBusy, "The operation \(busy.id) may be in effect already. Wait until that is known.")
         }
         let now = clock.now
-        var changes = going.map { finished($0, as: .cancelled, reason: Reason.discarded) }
+        let gone = going.map { operation in
+            var gone = operation
+            gone.finish(as: .cancelled, reason: Reason.discarded, at: now)
+            return gone
+        }
+        var changes = gone.map { StoreChange.putOperation($0) }
         for operation in going {
             if let temporary = operation.temporaryTarget {
                 changes.append(.putAlias(TargetAlias(partition: operation.partition, temporary: temporary, real: nil)))
@@ -157,7 +162,7 @@ extension OperationQueue {
         changes += rebased.map { .putOperation($0) }
         guard !changes.isEmpty else { return [] }
         try await commit(changes)
-        return going
+        return gone
     }
 
     /// Later edits of a lane after one before them is gone: they start where that one started, or from the newest server version
