@@ -118,28 +118,32 @@ def limit(holdfast, kind, number):
 
 def test_without_free_descriptors_nothing_is_lost_and_it_heals(origin, holdfast):
     before = resource.prlimit(holdfast.process.pid, resource.RLIMIT_NOFILE)[0]
-    held = [socket.create_connection(("127.0.0.1", holdfast.port)) for _ in range(3)]
+    held = [socket.create_connection(("127.0.0.1", holdfast.port), 10) for _ in range(2)]
+    for connection in held:
+        assert b" 200 " in ask(connection, b"GET /health/ready HTTP/1.1\r\nHost: localhost\r\n\r\n")
     used = len(os.listdir(f"/proc/{holdfast.process.pid}/fd"))
     limit(holdfast, resource.RLIMIT_NOFILE, used)
-    waiting = socket.create_connection(("127.0.0.1", holdfast.port))
+    waiting = socket.create_connection(("127.0.0.1", holdfast.port), 10)
     waiting.sendall(b"GET /health/ready HTTP/1.1\r\nHost: localhost\r\n\r\n")
     # It does not spin at the connection that it can't take.
     before_time = cpu_seconds(holdfast)
     time.sleep(1)
     assert cpu_seconds(holdfast) - before_time < 0.5
-    held[0].sendall(b"GET /resources/items/1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    held[0].settimeout(10)
-    assert b" 200 " in held[0].recv(100)
-    held[1].sendall(b"PUT /resources/items/4 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50000\r\n\r\n" + b"x" * 50000)
-    held[1].settimeout(10)
-    assert b" 507 " in held[1].recv(100)
+    assert b" 200 " in ask(held[0], b"GET /resources/items/1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    head = b"PUT /resources/items/4 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50000\r\n\r\n"
+    assert b" 507 " in ask(held[1], head + b"x" * 50_000)
     limit(holdfast, resource.RLIMIT_NOFILE, before)
-    waiting.settimeout(10)
-    assert b" 200 " in waiting.recv(100)
+    assert b" 200 " in waiting.recv(4096)
     for connection in [*held, waiting]:
         connection.close()
     check_reads(holdfast)
     check_healed(origin, holdfast)
+
+
+def ask(connection, request):
+    """The first bytes of the answer on an open connection."""
+    connection.sendall(request)
+    return connection.recv(4096)
 
 
 def cpu_seconds(holdfast):
