@@ -22,7 +22,7 @@ extension `Storage faults` {
             let store = try SQLiteStore.open(folder: path, clock: ManualClock(), log: SilentLog())
             try await store.write(
                 .other { try $0.connection.execute("PRAGMA wal_autocheckpoint = 40") }, durable: false)
-            for number in 1...24 {
+            for number in 1...12 {
                 let copy = try? await store.makeContent(body(number + 100), for: .copy)
                 let key = EntryKey(partition: .none, target: Target(unchecked: "/copy\(number % 5)"))
                 if let copy { try? await store.commit([.putCopy(key, sampleCopy(copy))], durable: false) }
@@ -76,7 +76,7 @@ extension `Storage faults` {
                 } else {
                     isMark = false
                 }
-                guard isMark || Int.random(in: 0..<12, using: &random) == 0 else { continue }
+                guard isMark || Int.random(in: 0..<24, using: &random) == 0 else { continue }
                 for loss in ForgetfulDisk.Loss.allCases {
                     let left = TemporaryFolder()
                     disk.lay(into: left, after: loss, using: &random)
