@@ -37,7 +37,8 @@ struct Application {
         let events = EventLog(log: log)
         let options = StoreOptions(
             maxStoreSize: configuration.maxStoreSize, receiptRetention: configuration.settings.receiptRetention,
-            maxBodySize: configuration.settings.maxBodySize, policies: { settings.current.policies })
+            maxBodySize: configuration.settings.maxBodySize, mode: configuration.cacheMode.mode,
+            strategy: configuration.strategy, policies: { settings.current.policies })
         let standard: SQLiteStore
         do {
             standard = try SQLiteStore.open(
@@ -57,6 +58,10 @@ struct Application {
         do { try await stores.open(configuration.stores) } catch {
             await store.close()
             throw error
+        }
+        do { try await Self.load(configuration.cacheMode.data, into: store, now: clock.now) } catch {
+            await store.close()
+            throw ConfigurationError("cacheMode: \((error as? Problem)?.detail ?? "\(error)")")
         }
         let credentials = CredentialKeeper()
         let sources = CredentialSources(
@@ -135,8 +140,13 @@ struct Application {
         refresher.wake()
     }
 
-    func save() async {
-        do { try await store.save() } catch { log.write(.error, "saving failed", [("reason", "\(error)")]) }
+    /// As when an application goes to the background.
+    func saveInBackground() async { await save(for: .background) }
+
+    private func save(for reason: SaveReason) async {
+        do { _ = try await store.save(for: reason) } catch {
+            log.write(.error, "saving failed", [("reason", "\(error)")])
+        }
     }
 
     /// Stops listening, lets running work end, saves.
@@ -146,8 +156,16 @@ struct Application {
         await server.stop(deadline: 5)
         await deliverer.stop(deadline: SystemClock().now + 3)
         connectivity.stop()
+        await save(for: .shutdown)
         await store.close()
         origin.shutdown()
+    }
+
+    /// The snapshot that the cache begins with.
+    private static func load(_ data: String?, into store: StoreRouter, now: Double) async throws {
+        guard let data else { return }
+        let snapshot = SnapshotImport(store: store, digest: SHA256.digest(of:), hash: { PassingHash($0) }, now: now)
+        try await snapshot.read(data).intake.commit()
     }
 
     private static func originOptions(_ configuration: Configuration) throws(ConfigurationError) -> OriginOptions {

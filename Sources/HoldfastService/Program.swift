@@ -54,7 +54,7 @@ package enum Program {
                 } catch {
                     write("holdfast: not reloaded: \(error)\n", to: 2)
                 }
-            case SIGUSR1: await application.save()
+            case SIGUSR1: await application.saveInBackground()
             default:
                 await application.stop()
                 return 0

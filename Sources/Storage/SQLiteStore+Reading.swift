@@ -47,6 +47,19 @@ extension SQLiteStore {
     }
 
     package func entry(_ key: EntryKey) async throws(StoreError) -> Entry? {
+        while true {
+            let (waiting, generation) = behind.changes(of: key)
+            let written = try await writtenEntry(key)
+            if waiting.isEmpty { return written }
+            // What went to the database meanwhile may have been followed by more.
+            guard behind.isCurrent(generation) else { continue }
+            var entry = written ?? Entry(key: key)
+            entry.apply(waiting)
+            return entry
+        }
+    }
+
+    private func writtenEntry(_ key: EntryKey) async throws(StoreError) -> Entry? {
         switch shared.memory.known.look(up: key) {
         case .absent: return nil
         case .unknown: break
@@ -86,6 +99,7 @@ extension SQLiteStore {
     }
 
     package func entries(_ filter: EntryFilter, after: String?, limit: Int) async throws(StoreError) -> Page<Entry> {
+        await behind.flush()
         let parts = after.map { $0.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false) } ?? []
         let items = try await rows(
             """
@@ -107,7 +121,9 @@ extension SQLiteStore {
     }
 
     package func partitions() async throws(StoreError) -> [(id: PartitionID, entries: Int64)] {
-        try await rows("SELECT partition, count(*) FROM entries GROUP BY partition ORDER BY partition", []) { row in
+        await behind.flush()
+        return try await rows("SELECT partition, count(*) FROM entries GROUP BY partition ORDER BY partition", []) {
+            row in
             guard let partition = PartitionID(text: row.text(0)) else { throw RecordError() }
             return (id: partition, entries: row.integer(1))
         }
@@ -197,7 +213,8 @@ extension SQLiteStore {
     }
 
     package func select(_ query: MemberQuery) async throws(StoreError) -> any MemberSelection {
-        try await read { [self] _ in try MemberTable(query, store: self, path: shared.files.path) }
+        await behind.flush()
+        return try await read { [self] _ in try MemberTable(query, store: self, path: shared.files.path) }
     }
 
     static func page<Item>(_ items: [Item], limit: Int, name: (Item) -> String) -> Page<Item> {

@@ -10,6 +10,8 @@ package final class SQLiteStore: Store {
     package let partitionKey: [UInt8]
     let shared: StoreShared
     let files = FileThreads()
+    let behind: WriteBehind
+    private let strategy: any WriteStrategy
     private let lock: FileHandle
     private let writer: ServiceThread
     private let readers: [ServiceThread]
@@ -65,6 +67,10 @@ package final class SQLiteStore: Store {
         try Compatibility.check(database, overwrites: options.overwritesIncompatible)
         let shared = try StoreShared(options: options, clock: clock, log: log, view: view, files: database)
         self.shared = shared
+        strategy = options.strategy.strategy
+        behind = WriteBehind(clock: clock, log: log) { (changes) throws(StoreError) in
+            try await Self.write(.changes(changes), durable: true, to: shared)
+        }
         let path = shared.files.path
         let start = try Self.start(shared)
         shared.uploads.removeAll(but: start.uploads)
@@ -95,10 +101,10 @@ package final class SQLiteStore: Store {
     private static func start(_ shared: StoreShared) throws -> StoreStart {
         defer { shared.reserve.refill() }
         do {
-            return try StoreStart.open(shared.files, log: shared.log)
+            return try StoreStart.open(shared.files, shared.mode, log: shared.log)
         } catch let error as SQLiteError where error.storeError == .full && shared.reserve.release() {
             shared.log.write(.warning, "the disk is full; started with the room kept for that", [])
-            return try StoreStart.open(shared.files, log: shared.log)
+            return try StoreStart.open(shared.files, shared.mode, log: shared.log)
         }
     }
 
@@ -112,24 +118,47 @@ package final class SQLiteStore: Store {
 
     // MARK: Writing
 
+    /// What is durable of itself and is about copies alone is work in the background; the strategy decides how it is written.
     package func commit(_ changes: [StoreChange], durable: Bool) async throws(StoreError) {
-        try await write(.changes(changes), durable: durable)
+        guard changes.areOfCopies else {
+            await behind.flush()
+            try await write(.changes(changes), durable: durable)
+            return
+        }
+        let plan = strategy.plan(isBackground: durable)
+        guard plan.timing == .behind else {
+            try await Self.write(
+                .changes(changes), durable: plan.timing == .durable, updatesView: plan.updatesView, to: shared)
+            return
+        }
+        await behind.add(changes)
+        for key in Set(changes.compactMap(\.entryKey)) { shared.view?.invalidate(key) }
     }
 
     func write(_ work: WriteJob.Work, durable: Bool) async throws(StoreError) {
+        try await Self.write(work, durable: durable, to: shared)
+    }
+
+    private static func write(
+        _ work: WriteJob.Work, durable: Bool, updatesView: Bool = true, to shared: StoreShared
+    ) async throws(StoreError) {
         let outcome: Result<Void, StoreError> = await withCheckedContinuation { continuation in
-            let job = WriteJob(work: work, isDurable: durable) { continuation.resume(returning: $0) }
+            let job = WriteJob(work: work, isDurable: durable, updatesView: updatesView) {
+                continuation.resume(returning: $0)
+            }
             if !shared.jobs.add(job) { continuation.resume(returning: .failure(.closed)) }
         }
         try outcome.get()
     }
 
     package func save() async throws(StoreError) {
+        await behind.flush()
         try await write(.other { _ in }, durable: true)
     }
 
     package func close() async {
         upkeep.withLock { $0 }?.cancel()
+        await behind.flush()
         shared.jobs.close()
         await writer.join()
         shared.reads.close()

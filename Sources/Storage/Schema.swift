@@ -39,6 +39,13 @@ enum Schema {
         "UPDATE totals SET commits = commits",
         // Records of version 2; those of version 1 stay as they are.
         "",
+        """
+        CREATE TABLE unsaved(partition TEXT, target TEXT, evictable INTEGER, record BLOB, PRIMARY KEY(partition, target));
+        """,
+        """
+        CREATE TABLE incoming(intake INTEGER, partition TEXT, target TEXT, record BLOB,
+            PRIMARY KEY(intake, partition, target));
+        """,
     ]
 
     /// Brings a database to the current version, or throws `StoreOpenError.newerVersion`.

@@ -30,6 +30,8 @@ final class StoreMemory: Sendable {
         var isFailing = false
         /// Transactions committed since the start.
         var transactions = 0
+        /// How many `EntryIntake` were begun since the start.
+        var intakes: Int64 = 0
         /// When entries were last read, not yet written.
         var used: [EntryKey: Double] = [:]
 
@@ -73,9 +75,4 @@ final class StoreMemory: Sendable {
             return busy
         }
     }
-}
-
-extension Operation {
-    /// The entries whose answers depend on it.
-    var entryKeys: Set<EntryKey> { [lane, EntryKey(partition: partition, target: target)] }
 }

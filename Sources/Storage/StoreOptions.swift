@@ -14,12 +14,17 @@ package struct StoreOptions: Sendable {
     package var maxBodySize: Int64?
     /// Whether a file that is no store of this version or an earlier one is deleted, and a new store made in its place.
     package var overwritesIncompatible: Bool
+    /// Which copies the next start finds.
+    package var mode: CacheMode
+    /// How soon copies are written.
+    package var strategy: StrategyName
     /// The configured policies as they are now: they tell which copies may go to make room.
     package var policies: @Sendable () -> PolicyTable
 
     package init(
         maxStoreSize: Int64 = 1 << 30, inlineThreshold: Int = 16_384, receiptRetention: Double = 7 * 86_400,
         uploadRetention: Double = 86_400, maxBodySize: Int64? = nil, overwritesIncompatible: Bool = false,
+        mode: CacheMode = .automatic, strategy: StrategyName = .mixed,
         policies: @escaping @Sendable () -> PolicyTable = { PolicyTable() }
     ) {
         self.maxStoreSize = maxStoreSize
@@ -28,6 +33,8 @@ package struct StoreOptions: Sendable {
         self.uploadRetention = uploadRetention
         self.maxBodySize = maxBodySize
         self.overwritesIncompatible = overwritesIncompatible
+        self.mode = mode
+        self.strategy = strategy
         self.policies = policies
     }
 }

@@ -1,4 +1,5 @@
 import CacheCore
+import Synchronization
 
 /// What the store, its writer and its readers share.
 final class StoreShared: Sendable {
@@ -13,11 +14,18 @@ final class StoreShared: Sendable {
     let memory = StoreMemory()
     let jobs: JobQueue<WriteJob>
     let reads = JobQueue<ReadJob>()
+    private let currentMode: Mutex<CacheMode>
+    /// What becomes of copies that are written. Changed on the writer's thread.
+    var mode: CacheMode {
+        get { currentMode.withLock { $0 } }
+        set { currentMode.withLock { $0 = newValue } }
+    }
 
     init(
         options: StoreOptions, clock: any Clock, log: any Log, view: (any HitView)?, files: DatabaseFiles
     ) throws(FileError) {
         self.options = options
+        currentMode = Mutex(options.mode)
         self.clock = clock
         self.log = log
         self.view = view

@@ -10,12 +10,12 @@ struct StoreStart {
     /// Ids of all uploads.
     var uploads: Set<String>
 
-    /// Opens the database, brings its schema up to date and counts the start. A damaged one is kept aside and what can be read
-    /// goes into a fresh one.
-    static func open(_ files: DatabaseFiles, log: any Log) throws -> StoreStart {
+    /// Opens the database, brings its schema up to date, puts copies back as the mode has it, and counts the start. A damaged
+    /// one is kept aside and what can be read goes into a fresh one.
+    static func open(_ files: DatabaseFiles, _ mode: CacheMode, log: any Log) throws -> StoreStart {
         try files.settle()
         do {
-            if !files.isMarked { return try read(files) }
+            if !files.isMarked { return try read(files, mode) }
             log.write(.error, "the database was found damaged; it is kept aside and salvaged", [])
         } catch let error as SQLiteError where error.code.isCorrupt {
             log.write(.error, "the database is damaged; it is kept aside and salvaged", [("reason", error.message)])
@@ -26,12 +26,13 @@ struct StoreStart {
         log.write(
             .warning, "salvaged what could be read of the damaged database",
             salvaged.map { ($0.table, String($0.rows)) })
-        return try read(files)
+        return try read(files, mode)
     }
 
-    private static func read(_ files: DatabaseFiles) throws -> StoreStart {
+    private static func read(_ files: DatabaseFiles, _ mode: CacheMode) throws -> StoreStart {
         let connection = try SQLiteStore.connect(files.path)
         try Schema.migrate(connection)
+        try StoreTransaction.restoreSaved(connection, mode)
         _ = unsafe chmod(files.path, 0o600)
         var key = try blob("SELECT value FROM meta WHERE name = 'partition_key'", connection)
         if key?.count != 32 {

@@ -25,11 +25,20 @@ extension StoreTransaction {
         hasTotalRoom(bytes) && (purpose == .operation || effects.totals.copies + bytes <= copyLimit)
     }
 
+    /// Entries that operations and open conflicts speak of, this transaction's included.
+    var busyKeys: Set<EntryKey> {
+        var busy = memory.busy
+        for operation in allUnfinished { busy.formUnion(operation.entryKeys) }
+        for case .some(let conflict) in effects.conflicts.values { busy.insert(conflict.key) }
+        for case .some(let conflict) in earlier.conflicts.values { busy.insert(conflict.key) }
+        return busy
+    }
+
     /// Evicts, least recently used first, until `bytes` more would fit, or nothing is left to evict.
     mutating func makeRoom(for bytes: Int64, purpose: ContentPurpose, sparing: Set<EntryKey>) throws {
         guard !isWithinLimits(adding: bytes, for: purpose) else { return }
         try writeUse()
-        let busy = busyEntries.union(sparing)
+        let busy = busyKeys.union(sparing)
         let statement = try connection.statement(
             "SELECT partition, target FROM entries WHERE evictable = 1 ORDER BY used_at LIMIT ? OFFSET ?")
         var skipped: Int64 = 0
@@ -42,12 +51,17 @@ extension StoreTransaction {
                 keys.append(EntryKey(partition: partition, target: Target(unchecked: statement.text(1))))
             }
             statement.reset()
-            if keys.isEmpty { return }
+            if keys.isEmpty {
+                // Then what the next start would have, and this one does not show.
+                let saved = try evictableSaved()
+                if saved.isEmpty { return }
+                for key in saved where !isWithinLimits(adding: bytes, for: purpose) { try forgetSaved(key) }
+            }
             for key in keys {
                 guard !isWithinLimits(adding: bytes, for: purpose) else { break }
                 // The row may be noted under policies that were changed since.
                 if !busy.contains(key), let stored = try storedEntry(key), stored.entry.isEvictable(under: policies) {
-                    try setEntry(stored.entry.withoutCopies, for: key, in: stored)
+                    try evict(stored, key)
                 } else {
                     skipped += 1
                 }
@@ -55,26 +69,23 @@ extension StoreTransaction {
         }
     }
 
-    /// Entries that must keep their copies: those that unfinished operations and open conflicts speak of, this transaction's too.
-    private var busyEntries: Set<EntryKey> {
-        var busy = memory.busy
-        for operation in allUnfinished { busy.formUnion(operation.entryKeys) }
-        for case .some(let conflict) in effects.conflicts.values { busy.insert(conflict.key) }
-        for case .some(let conflict) in earlier.conflicts.values { busy.insert(conflict.key) }
-        return busy
-    }
-
     /// Carries out those of the changes that are `evict`.
     mutating func evictAged(_ changes: [StoreChange]) throws {
         var busy: Set<EntryKey>?
         for case .evict(let key, let time) in changes {
-            let spared = busy ?? busyEntries
+            let spared = busy ?? busyKeys
             busy = spared
             guard !spared.contains(key), let stored = try storedEntry(key), stored.entry.goes(ifOlderThan: time) else {
                 continue
             }
-            try setEntry(stored.entry.withoutCopies, for: key, in: stored)
+            try evict(stored, key)
         }
+    }
+
+    /// Removes the copies, from the next start too.
+    private mutating func evict(_ stored: (entry: Entry, size: Int64), _ key: EntryKey) throws {
+        try forgetSaved(key)
+        try replace(stored, by: stored.entry.withoutCopies, for: key, isKept: false)
     }
 
     /// Writes when entries were read, so that those read least recently go first.

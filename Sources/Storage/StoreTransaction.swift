@@ -12,10 +12,11 @@ struct StoreTransaction {
     /// Of the jobs before it in the same transaction.
     private(set) var earlier: CommitEffects
     private(set) var effects: CommitEffects
+    let mode: CacheMode
 
     init(
         connection: Connection, memory: StoreMemory, bodies: BodyFolder, options: StoreOptions, now: Double,
-        earlier: CommitEffects
+        earlier: CommitEffects, mode: CacheMode
     ) {
         self.connection = connection
         self.memory = memory
@@ -24,6 +25,7 @@ struct StoreTransaction {
         policies = options.policies()
         self.now = now
         self.earlier = earlier
+        self.mode = mode
         effects = CommitEffects(totals: earlier.totals)
     }
 
@@ -65,6 +67,9 @@ struct StoreTransaction {
 
     private mutating func apply(_ change: StoreChange) throws {
         switch change {
+        // Nothing is kept without a cache, and what was saved before is no longer the newest.
+        case .putCopy(let key, _) where mode == .no, .putParts(let key, _) where mode == .no: try expire(key)
+        case .putListed where mode == .no: break
         case .putCopy(let key, let copy): try changeEntry(key) { $0.keep(copy) }
         case .putListed(let key, let copy): try changeCopies(of: key, orNew: true) { $0.take(listed: copy) }
         case .dropMembers(let partition, let path, let kept, let gone):
@@ -151,6 +156,14 @@ struct StoreTransaction {
 
     mutating func dropUpload(_ id: String) { effects.droppedUploads.insert(id) }
 
+    /// All rows of entries go, `bytes` altogether; what they refer to stays.
+    mutating func forgetEntries(_ bytes: Int64) {
+        effects.totals.copies -= bytes
+        effects.totals.entries = 0
+    }
+    mutating func addCopyBytes(_ bytes: Int64) { effects.totals.copies += bytes }
+    mutating func forgetTouched() { effects.touched = [] }
+    mutating func leaveInView(_ keys: [EntryKey]) { effects.touched.subtract(keys) }
     mutating func addOperationBytes(_ bytes: Int64) { effects.totals.operations += bytes }
     mutating func touch(_ keys: some Sequence<EntryKey>) { effects.touched.formUnion(keys) }
     mutating func raiseSequence(to sequence: Int64) {
@@ -193,8 +206,15 @@ struct StoreTransaction {
 
     /// Writes the entry, or removes it, where `stored` is what the row holds.
     mutating func setEntry(_ entry: Entry?, for key: EntryKey, in stored: (entry: Entry, size: Int64)?) throws {
+        try replace(stored, by: entry, for: key, isKept: try keepSaved(key, stored))
+    }
+
+    /// The same; `isKept`: what the row refers to is kept for the next start.
+    mutating func replace(
+        _ stored: (entry: Entry, size: Int64)?, by entry: Entry?, for key: EntryKey, isKept: Bool
+    ) throws {
         touch([key])
-        try refer(to: entry?.contents ?? [], insteadOf: stored?.entry.contents ?? [], held: false)
+        try refer(to: entry?.contents ?? [], insteadOf: isKept ? [] : stored?.entry.contents ?? [], held: false)
         effects.totals.copies -= stored?.size ?? 0
         guard let entry else {
             try connection.run(

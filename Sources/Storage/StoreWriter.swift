@@ -12,6 +12,8 @@ struct WriteJob: Sendable {
     }
     var work: Work
     var isDurable: Bool
+    /// Whether the view forgets the entries that it changes. Those that make room for them are always forgotten.
+    var updatesView = true
     var answer: @Sendable (Result<Void, StoreError>) -> Void
 }
 
@@ -123,10 +125,12 @@ final class StoreWriter {
         effects = CommitEffects(totals: earlier.totals)
         var transaction = StoreTransaction(
             connection: connection, memory: shared.memory, bodies: shared.bodies, options: shared.options,
-            now: shared.clock.now, earlier: consume earlier)
+            now: shared.clock.now, earlier: consume earlier, mode: shared.mode)
         do {
             switch job.work {
-            case .changes(let changes): try transaction.apply(changes)
+            case .changes(let changes):
+                try transaction.apply(changes)
+                if !job.updatesView { transaction.leaveInView(changes.compactMap(\.entryKey)) }
             case .other(let body), .freeing(let body): try body(&transaction)
             }
         } catch {

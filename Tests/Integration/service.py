@@ -131,6 +131,13 @@ class Holdfast:
     def call(self, method, path, body=None, headers=None, **more):
         return request(self.port, method, path, body, headers, **more)
 
+    def attempt(self, *arguments, **more):
+        """The answer; None where the service ended meanwhile."""
+        try:
+            return self.call(*arguments, **more)
+        except (OSError, http.client.HTTPException):
+            return None
+
     def get(self, target, **headers):
         return self.call("GET", "/resources" + target, headers=named(headers))
 

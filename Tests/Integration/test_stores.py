@@ -208,3 +208,11 @@ def test_attaching_and_detaching_while_requests_run_loses_and_doubles_nothing(or
         assert origin.json(target)["n"] == count, target
     sent = [r.path for r in origin.seen("PUT")]
     assert len(sent) == len(set(sent))
+
+
+def test_a_store_that_the_configuration_no_longer_names_is_gone(origin, holdfast_with):
+    holdfast = holdfast_with(stores=[{"name": "users", "paths": ["/users/**"]}])
+    assert attach(holdfast, "later", ["/later/**"]).status == 201
+    holdfast.config["stores"] = []
+    holdfast.restart()
+    assert stores(holdfast) == {"default": "started", "later": "started"}

@@ -62,7 +62,9 @@ import Testing
         let copy = sampleCopy(try await store.makeContent([1, 2, 3], for: .copy))
         try await store.commit([.putCopy(key, copy)], durable: true)
         // Entries without parts are written as they were then.
-        try await store.write(.other { try $0.connection.execute("PRAGMA user_version = 2") }, durable: true)
+        try await store.write(
+            .other { try $0.connection.execute("DROP TABLE unsaved; DROP TABLE incoming; PRAGMA user_version = 2") },
+            durable: true)
         await store.close()
         let again = try folder.open()
         #expect(try await again.entry(key)?.copies == [copy])

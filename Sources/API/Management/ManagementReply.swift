@@ -6,6 +6,8 @@ struct ManagementReply: Sendable {
     enum Body: Sendable {
         case bytes([UInt8])
         case stored(Content)
+        /// What the closure writes, of a length that nobody knows before.
+        case stream(@Sendable (any Exchange) async throws -> Void)
     }
 
     var status: Int
@@ -44,6 +46,14 @@ struct ManagementReply: Sendable {
         let head = ResponseHead(status: status, fields: fields)
         switch body {
         case .bytes(let bytes): exchange.respond(head, body: bytes)
+        case .stream(let write):
+            exchange.begin(head, length: nil)
+            do {
+                if exchange.head.method != .head { try await write(exchange) }
+                exchange.finish()
+            } catch {
+                exchange.abort()
+            }
         case .stored(let content):
             if let inline = content.inline {
                 exchange.respond(head, body: inline)

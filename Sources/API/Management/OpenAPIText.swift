@@ -49,7 +49,7 @@ enum OpenAPIText {
                 default: {$ref: '#/components/responses/Problem'}
             put:
               operationId: setMode
-              summary: Set the cache mode (automatic only)
+              summary: Set the cache mode until the next restart
               tags: [service]
               requestBody:
                 required: true
@@ -773,6 +773,63 @@ enum OpenAPIText {
                 '204': {$ref: '#/components/responses/Done'}
                 '404': {$ref: '#/components/responses/Problem'}
                 '507': {$ref: '#/components/responses/Problem'}
+                default: {$ref: '#/components/responses/Problem'}
+          /cache/save:
+            post:
+              operationId: save
+              summary: Save the cached copies now
+              tags: [service]
+              parameters:
+              - name: reason
+                in: query
+                description: background stands for an application that goes to the background; only the mode automatic saves then.
+                schema: {type: string, enum: [demand, background], default: demand}
+              responses:
+                '200':
+                  description: Whether the mode saves for this reason.
+                  content:
+                    application/json:
+                      schema: {type: object, properties: {saved: {type: boolean}}, required: [saved]}
+                default: {$ref: '#/components/responses/Problem'}
+          /cache/snapshot:
+            get:
+              operationId: getSnapshot
+              summary: The kept copies, policies and pins as one stream
+              description: |
+                Lines of JSON: a header with the version of the format; each entry, followed by the bodies of its copies in pieces
+                (Base64); and the end with the count of entries and the SHA-256 of all lines before. The member check of a line is made
+                of all before it. Never operations, conflicts or secrets. 404 in the mode no.
+              tags: [service]
+              parameters:
+              - name: partitions
+                in: query
+                description: all adds the copies of each partition, with the key that partitions are made with; otherwise what is nobody's alone.
+                schema: {type: string, enum: [all]}
+              responses:
+                '200':
+                  description: The snapshot, in chunks. One that ends without its last line is cut.
+                  content:
+                    application/x-ndjson:
+                      schema: {type: string}
+                default: {$ref: '#/components/responses/Problem'}
+            put:
+              operationId: setSnapshot
+              summary: Load a snapshot, all of it or nothing
+              description: |
+                Copies are added and replaced, in one transaction a store. What has an edit, an operation or an open conflict stays as it is.
+                One that is cut or corrupt is refused with the number of the line.
+              tags: [service]
+              requestBody:
+                required: true
+                content:
+                  application/x-ndjson:
+                    schema: {type: string}
+              responses:
+                '200':
+                  description: How many entries it has.
+                  content:
+                    application/json:
+                      schema: {type: object, properties: {entries: {type: integer}}, required: [entries]}
                 default: {$ref: '#/components/responses/Problem'}
           /cache/stores:
             get:
@@ -1572,10 +1629,22 @@ enum OpenAPIText {
                   oneOf:
                   - {type: integer, minimum: 1, maximum: 9000000000000000000}
                   - {type: string, pattern: '^[1-9][0-9]{0,3}([KMGT]i?B|B)?$'}
+                mode:
+                  description: A cache mode of its own; by default it has the service's, and follows it.
+                  oneOf:
+                  - {type: string, enum: ['no', initialized, manualSaving, automatic]}
+                  - {$ref: '#/components/schemas/Mode'}
+                strategy: {$ref: '#/components/schemas/Strategy'}
                 overwriteIncompatible: {type: boolean, default: false, description: Whether a file that is no store of this version is deleted.}
                 started: {type: boolean, default: true}
               required: [name, paths]
               additionalProperties: false
+            Strategy:
+              description: |
+                How soon copies are written. direct: on disk before the answer is whole. directIndependent: the same, and prepared hits stay
+                until they expire. indirectNested: some seconds later. mixed: refreshes as direct, what clients read in the background.
+              type: string
+              enum: [direct, directIndependent, indirectNested, mixed]
             Store:
               type: object
               properties:
@@ -1592,6 +1661,8 @@ enum OpenAPIText {
                   required: [primary]
                 fileName: {type: string}
                 overwriteIncompatible: {type: boolean}
+                mode: {type: string, enum: ['no', initialized, manualSaving, automatic], description: The mode of its own; absent where it has the service's.}
+                strategy: {$ref: '#/components/schemas/Strategy'}
                 maxStoreSize: {type: integer}
                 sizes:
                   type: object
@@ -1616,8 +1687,16 @@ enum OpenAPIText {
             Mode:
               type: object
               properties:
+                'no': {type: object, additionalProperties: false}
+                initialized:
+                  type: object
+                  properties:
+                    data: {type: [string, 'null'], description: A snapshot to begin with. The mode in force does not show it again.}
+                  additionalProperties: false
+                manualSaving: {type: object, additionalProperties: false}
                 automatic: {type: object, additionalProperties: false}
-              required: [automatic]
+              minProperties: 1
+              maxProperties: 1
               additionalProperties: false
             Network:
               type: object

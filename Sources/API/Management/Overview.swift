@@ -1,19 +1,16 @@
 import CacheCore
 import HTTPModel
 
-/// GET /cache, and the switches: mode, network, suspended, policies.
+/// GET /cache, and the switches: network, suspended, policies.
 extension ManagementService {
     func settingMethods(_ name: String) -> Methods? {
         switch name {
-        case "mode": [(.get, mode), (.put, setMode)]
         case "network": [(.get, network), (.put, setNetwork)]
         case "suspended": [(.get, suspended), (.put, setSuspended)]
         case "policies": [(.get, policies), (.put, setPolicies)]
-        default: nil
+        default: modeMethods(name)
         }
     }
-
-    private static let automatic: JSONValue = .object(["automatic": .object([:])])
 
     @Sendable func overview(_ call: ManagementCall) async throws -> ManagementReply {
         let usage = await context.store.usage()
@@ -24,7 +21,7 @@ extension ManagementService {
             .object([
                 "network": .string(context.network.state.rawValue),
                 "identity": .string(settings.probe.headerName == nil ? "unchecked" : "checked"),
-                "mode": Self.automatic,
+                "mode": self.stores.mode.json(),
                 "startedAt": .string(Timestamp.format(startedAt)),
                 "hits": JSONValue(counters[.hits]), "misses": JSONValue(counters[.misses]),
                 "sizes": .object([
@@ -42,20 +39,6 @@ extension ManagementService {
                 "stores": .array(
                     stores.map { ["name": .string($0.request.name), "status": .string($0.status.rawValue)] }),
             ]))
-    }
-
-    @Sendable private func mode(_ call: ManagementCall) async throws -> ManagementReply {
-        try call.needsFull()
-        return .json(Self.automatic)
-    }
-
-    @Sendable private func setMode(_ call: ManagementCall) async throws -> ManagementReply {
-        try call.needsFull()
-        let value = try await call.object(["no", "initialized", "manualSaving", "automatic"])
-        guard value.members?.count == 1, value["automatic"]?.members?.isEmpty ?? false else {
-            throw Problem(.badRequest, "Only the mode automatic can be set here: {\"automatic\":{}}.")
-        }
-        return .json(Self.automatic)
     }
 
     @Sendable private func network(_ call: ManagementCall) async throws -> ManagementReply {

@@ -225,15 +225,29 @@ package protocol Store: Sendable {
     /// Begins a query of a list's members, in bounded memory however many there are.
     func select(_ query: MemberQuery) async throws(StoreError) -> any MemberSelection
 
+    /// Begins to take entries in, all or none.
+    func intake() async throws(StoreError) -> any EntryIntake
+
     func usage() async -> StoreUsage
     /// Writes behind what is not yet on disk.
     func save() async throws(StoreError)
+    /// Saves copies as the mode has it (design 11); false where it saves nothing for this reason.
+    func save(for reason: SaveReason) async throws(StoreError) -> Bool
+    /// Takes another mode up: `initialized` begins with an empty cache, `automatic` takes all that is there as saved.
+    func setMode(_ mode: CacheMode) async throws(StoreError)
     /// Saves, then closes files and threads.
     func close() async
 }
 
-// A store that is alone has every target and every body.
+// A store that is alone has every target and every body. One that forgets its copies has nothing to save.
 extension Store {
+    package func save(for reason: SaveReason) async throws(StoreError) -> Bool {
+        try await save()
+        return false
+    }
+    package func setMode(_ mode: CacheMode) async throws(StoreError) {}
+    package func intake() async throws(StoreError) -> any EntryIntake { GatheredIntake(self) }
+
     package func partitionKey(of target: Target) -> [UInt8] { partitionKey }
     package func place(of target: Target) -> StorePlace { .alone }
     package func holds(_ content: Content) -> Bool { true }

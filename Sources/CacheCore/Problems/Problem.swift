@@ -8,6 +8,7 @@ package enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     case badQuery = "bad-query"
     case badConfiguration = "bad-configuration"
     case badJSON = "bad-json"
+    case badSnapshot = "bad-snapshot"
     case host
     case origin
     case accessToken = "access-token"
@@ -65,6 +66,7 @@ package enum ProblemCode: String, Sendable, Hashable, CaseIterable {
         case .badQuery: (400, "The filter or order of a list can't be used")
         case .badConfiguration: (400, "The configuration can't be used")
         case .badJSON: (400, "The body is not the JSON that is expected")
+        case .badSnapshot: (400, "The snapshot can't be loaded")
         case .host: (421, "This host name is not served here")
         case .origin: (403, "Requests from this web origin are refused")
         case .accessToken: (401, "An access token is required")

@@ -51,6 +51,17 @@ extension OperationQueue {
         }
     }
 
+    /// Runs `change` while nothing is queued and nothing can be; refused with `operations-pending` where something is.
+    package func whileEmpty(_ change: () async throws -> Void) async throws {
+        try await holdingAll {
+            guard book.withLock({ $0.operations.isEmpty }) else {
+                throw Problem(
+                    .operationsPending, "Queued writes wait. Deliver or discard them before the cache is switched off.")
+            }
+            try await change()
+        }
+    }
+
     private func holdingAll<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
         await locks.lockAll()
         defer { if locks.unlockAll() { workAppeared() } }

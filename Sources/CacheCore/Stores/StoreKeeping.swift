@@ -16,6 +16,10 @@ package struct StoreRequest: Sendable, Hashable {
     package var fileName: String?
     /// In bytes; nil: as the default store.
     package var maxStoreSize: Int64?
+    /// nil: as the service, and with it.
+    package var mode: CacheMode?
+    /// nil: as the default store.
+    package var strategy: StrategyName?
     package var overwriteIncompatible = false
     package var isStarted = true
 
@@ -44,8 +48,8 @@ package struct StoreDescription: Sendable {
     }
 }
 
-/// Attaches and detaches stores while requests run. Callable from any task; calls take effect one after the other. Throws
-/// `Problem`.
+/// Attaches and detaches stores while requests run, and says what they save. Callable from any task; calls take effect one
+/// after the other. Throws `Problem`.
 package protocol StoreKeeping: Sendable {
     /// All that are attached, the default one first.
     func stores() async throws -> [StoreDescription]
@@ -55,4 +59,10 @@ package protocol StoreKeeping: Sendable {
     func setStarted(_ isStarted: Bool, of name: String) async throws -> StoreDescription
     /// Keeps the files. `leavingOperations`: unfinished ones wait in it.
     func detach(_ name: String, leavingOperations: Bool) async throws
+    /// Of the default store, and of all that have none of their own.
+    var mode: CacheMode { get }
+    /// Refuses `no` with `operations-pending` where there are unfinished operations.
+    func setMode(_ mode: CacheMode) async throws
+    /// False where the mode saves nothing for this reason.
+    func save(for reason: SaveReason) async throws -> Bool
 }

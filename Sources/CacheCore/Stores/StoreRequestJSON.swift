@@ -5,7 +5,8 @@ import HTTPModel
 
 extension StoreRequest {
     private static let names = [
-        "name", "paths", "type", "location", "fileName", "maxStoreSize", "overwriteIncompatible", "started",
+        "name", "paths", "type", "location", "fileName", "maxStoreSize", "mode", "strategy", "overwriteIncompatible",
+        "started",
     ]
 
     /// Reads one; throws `Problem` that names the member.
@@ -39,6 +40,19 @@ extension StoreRequest {
             else { throw Self.refusal("maxStoreSize is a size in bytes, or a text such as 512MiB") }
             maxStoreSize = Int64(size)
         }
+        if let value = json["mode"] {
+            guard let request = CacheModeRequest(nameOrJSON: value), request.data == nil else {
+                throw Self.refusal("mode is one of \(CacheMode.allCases.map(\.rawValue).joined(separator: ", "))")
+            }
+            mode = request.mode
+        }
+        if let value = json["strategy"] {
+            guard let strategy = value.string.flatMap({ StrategyName(rawValue: $0) }) else {
+                throw Self.refusal(
+                    "strategy is one of \(StrategyName.allCases.map(\.rawValue).joined(separator: ", "))")
+            }
+            self.strategy = strategy
+        }
         overwriteIncompatible = try Self.flag("overwriteIncompatible", json) ?? false
         isStarted = try Self.flag("started", json) ?? true
     }
@@ -57,7 +71,8 @@ extension StoreRequest {
         .object(omittingNil: [
             "name": .string(name), "paths": .strings(paths.map(\.text)), "type": .string(type.rawValue),
             "location": location.map { .object(["primary": .string($0)]) }, "fileName": .string(file),
-            "maxStoreSize": maxStoreSize.map { JSONValue($0) },
+            "maxStoreSize": maxStoreSize.map { JSONValue($0) }, "mode": mode.map { .string($0.rawValue) },
+            "strategy": strategy.map { .string($0.rawValue) },
             "overwriteIncompatible": .bool(overwriteIncompatible), "started": .bool(isStarted),
         ])
     }

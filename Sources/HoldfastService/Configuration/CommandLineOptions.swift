@@ -78,7 +78,10 @@ package struct CommandLineOptions: Sendable {
           --listen unix:PATH      a Unix socket instead
           --data DIR              where the store lives; default ./holdfast-data
           --config FILE           a JSON file with these and all other settings
-          --cache-mode MODE       automatic, the only mode of this version
+          --cache-mode MODE       which copies the next start loads: automatic (default), manualSaving,
+                                  initialized (none that was saved), no (no cache)
+          --strategy NAME         how soon copies are on disk: mixed (default), direct,
+                                  directIndependent, indirectNested
           --threads N             loop threads; default 1
           --ca-file FILE          certificates to trust for an https origin
           --insecure              serve other addresses than loopback without access tokens

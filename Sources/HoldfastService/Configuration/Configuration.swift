@@ -27,6 +27,8 @@ package struct Configuration: Sendable {
     package var idleConnectionTime: Double?
     package var headTime: Double?
     package var logLevel: LogLevel
+    package var cacheMode: CacheModeRequest
+    package var strategy: StrategyName
     package var settings: Settings
 
     /// Reads flags, environment and file. Throws a text that names the place, the key and what is allowed.
@@ -60,9 +62,12 @@ package struct Configuration: Sendable {
             throw source.error("logLevel", "must be debug, info, warning or error")
         }
         self.logLevel = logLevel
-        if let mode = try source.string("cacheMode"), mode != "automatic" {
-            throw source.error("cacheMode", "only automatic is served by this version")
+        cacheMode = try Self.cacheMode(source)
+        guard let strategy = StrategyName(rawValue: try source.string("strategy") ?? "mixed") else {
+            throw source.error(
+                "strategy", "must be one of \(StrategyName.allCases.map(\.rawValue).joined(separator: ", "))")
         }
+        self.strategy = strategy
         settings = try SettingsReader(source: source).settings()
         if let stale = try Self.seconds(source, "timeouts", timeouts, "stale") { settings.staleTimeout = stale }
         try checkAddresses()
@@ -80,6 +85,16 @@ package struct Configuration: Sendable {
             if let host = address.host { settings.listenHosts.append(host.asciiLowercased) }
         }
         if manageListen != nil { settings.manageListener = ListenerID(rawValue: listen.count) }
+    }
+
+    /// A name, or the JSON form as an object or a text.
+    private static func cacheMode(_ source: ConfigurationSource) throws(ConfigurationError) -> CacheModeRequest {
+        guard let json = source["cacheMode"] else { return CacheModeRequest(.automatic) }
+        guard let request = CacheModeRequest(nameOrJSON: json) else {
+            throw source.error(
+                "cacheMode", "must be one of \(CacheMode.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        return request
     }
 
     private static func stores(_ source: ConfigurationSource) throws(ConfigurationError) -> [StoreRequest] {

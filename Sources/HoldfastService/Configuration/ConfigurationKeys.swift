@@ -2,7 +2,8 @@
 package enum ConfigurationKeys {
     /// As the file spells them.
     package static let all: [String] = [
-        "origin", "listen", "data", "config", "cacheMode", "threads", "caFile", "insecure", "policies", "defaultPolicy",
+        "origin", "listen", "data", "config", "cacheMode", "strategy", "threads", "caFile", "insecure", "policies",
+        "defaultPolicy",
         "synchronization", "maxStoreSize", "memoryLimit", "maxBodySize", "maxJSONSize", "limits", "timeouts",
         "replayConcurrency", "laneWait", "settle", "coalesce", "idempotentOrigin", "maxAttempts", "receiptRetention",
         "periodicRefreshPolicy", "periodicRefreshInterval", "probe", "collections", "credentials", "credentialFields",
@@ -18,7 +19,7 @@ package enum ConfigurationKeys {
 
     /// Keys whose value in the environment is text, whatever it looks like.
     static let text: Set<String> = [
-        "origin", "data", "cacheMode", "caFile", "manageListen", "logLevel", "periodicRefreshPolicy",
+        "origin", "data", "cacheMode", "strategy", "caFile", "manageListen", "logLevel", "periodicRefreshPolicy",
     ]
 
     static func kebabCase(_ key: String) -> String { words(key).joined(separator: "-") }

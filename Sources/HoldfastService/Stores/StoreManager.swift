@@ -16,6 +16,7 @@ final class StoreManager: StoreKeeping {
     private let view: any HitView
     private let standard: StoreRequest
     private let turns = KeyedLock<String>()
+    private let currentMode: Mutex<CacheMode>
     /// All that requests may ask about, in the order of their attaching.
     private let records = Mutex<[StoreRegister.Record]>([])
 
@@ -32,6 +33,7 @@ final class StoreManager: StoreKeeping {
         self.log = log
         self.view = view
         register = StoreRegister(data: data)
+        currentMode = Mutex(options.mode)
         var standard = StoreRequest(name: StoreName.standard, paths: [PathPattern("/**")])
         standard.location = data
         standard.fileName = "holdfast.sqlite"
@@ -42,13 +44,16 @@ final class StoreManager: StoreKeeping {
     /// Attaches what was attached before and what the configuration names, before the first request. One that can't be opened
     /// is logged; its targets are not served then, as those of one that was detached.
     func open(_ configured: [StoreRequest]) async throws(ConfigurationError) {
+        do { try await router.setMode(mode) } catch {
+            throw ConfigurationError("the cache mode can't be set: \(error)")
+        }
         var known = try register.read()
         for request in configured {
             known.removeAll { $0.request.name == request.name }
-            known.append(.init(request: request))
+            known.append(.init(request: request, isConfigured: true))
         }
         for record in known {
-            if !record.isDetached, await reopen(record.request) { continue }
+            if !record.isDetached, await reopen(record) { continue }
             var record = record
             record.isDetached = true
             _ = try? await router.put(
@@ -58,13 +63,13 @@ final class StoreManager: StoreKeeping {
         }
     }
 
-    private func reopen(_ request: StoreRequest) async -> Bool {
+    private func reopen(_ record: StoreRegister.Record) async -> Bool {
         do {
-            try await attach(request)
+            try await attach(record.request, isConfigured: record.isConfigured)
             return true
         } catch {
             let reason = (error as? Problem)?.detail ?? "\(error)"
-            log.write(.error, "a store could not be attached", [("name", request.name), ("reason", reason)])
+            log.write(.error, "a store could not be attached", [("name", record.request.name), ("reason", reason)])
             return false
         }
     }
@@ -135,6 +140,24 @@ final class StoreManager: StoreKeeping {
         }
     }
 
+    var mode: CacheMode { currentMode.withLock { $0 } }
+
+    func setMode(_ mode: CacheMode) async throws {
+        try await inTurn {
+            if mode == .no {
+                try await queue.whileEmpty { try await router.setMode(mode) }
+            } else {
+                try await router.setMode(mode)
+            }
+            currentMode.withLock { $0 = mode }
+            log.write(.info, "cache mode", [("mode", mode.rawValue)])
+        }
+    }
+
+    func save(for reason: SaveReason) async throws -> Bool {
+        do { return try await router.save(for: reason) } catch { throw Problem.from(error) }
+    }
+
     // MARK: Parts
 
     private func inTurn<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
@@ -152,12 +175,13 @@ final class StoreManager: StoreKeeping {
         return record.request
     }
 
-    private func attach(_ request: StoreRequest) async throws {
+    private func attach(_ request: StoreRequest, isConfigured: Bool = false) async throws {
         let store = try await makeStore(request)
         do {
             try await queue.takingIn {
                 try await router.put(
-                    request.name, patterns: request.paths, store: store, isStarted: request.isStarted)
+                    request.name, patterns: request.paths, store: store, isStarted: request.isStarted,
+                    mode: request.mode)
             }
         } catch {
             await store.close()
@@ -165,7 +189,7 @@ final class StoreManager: StoreKeeping {
         }
         records.withLock { records in
             records.removeAll { $0.request.name == request.name }
-            records.append(.init(request: request))
+            records.append(.init(request: request, isConfigured: isConfigured))
         }
         log.write(.info, "store attached", [("name", request.name), ("type", request.type.rawValue)])
     }
@@ -173,6 +197,8 @@ final class StoreManager: StoreKeeping {
     private func makeStore(_ request: StoreRequest) async throws -> any Store {
         var options = options
         options.maxStoreSize = request.maxStoreSize ?? options.maxStoreSize
+        options.mode = request.mode ?? mode
+        options.strategy = request.strategy ?? options.strategy
         options.overwritesIncompatible = request.overwriteIncompatible
         do {
             let store = try await SQLiteStore.opening(
@@ -193,9 +219,10 @@ final class StoreManager: StoreKeeping {
         }
     }
 
-    /// Attached stores, and detached ones for as long as operations wait in them.
+    /// Attached stores, and detached ones for as long as operations wait in them. The configuration tells of its own.
     private func save() throws {
-        try register.write(records.withLock { $0.filter { !$0.isDetached || !$0.waiting.isEmpty } })
+        try register.write(
+            records.withLock { $0.filter { $0.isDetached ? !$0.waiting.isEmpty : !$0.isConfigured } })
     }
 
     private func describe(_ request: StoreRequest) async throws -> StoreDescription {
@@ -204,6 +231,7 @@ final class StoreManager: StoreKeeping {
         }
         var request = request
         request.location = request.location ?? locations.usual
+        request.strategy = request.strategy ?? options.strategy
         return StoreDescription(
             request: request, status: status, usage: await store.usage(),
             operations: try await store.loadQueue().operations.count)

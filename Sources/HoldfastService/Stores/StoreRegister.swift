@@ -6,6 +6,8 @@ import HTTPModel
 struct StoreRegister: Sendable {
     struct Record: Sendable {
         var request: StoreRequest
+        /// Whether the configuration names it: it is there for as long as that does.
+        var isConfigured = false
         /// Detached with operations in it: its targets are not served until it is attached again.
         var isDetached = false
         var waiting: Set<Target> = []

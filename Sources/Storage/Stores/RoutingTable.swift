@@ -10,14 +10,16 @@ struct RoutingTable: Sendable {
         var store: (any Store)?
         var opening = 0
         var status: StoreStatus
-        var mode: StorePlace.Access = .open
+        /// nil: as all stores that have none of their own.
+        var mode: CacheMode?
         /// Targets with unfinished operations that it took with it.
         var waiting: Set<Target> = []
 
-        /// What requests find: nothing while it is detached or stopped.
-        var access: StorePlace.Access { store == nil || status != .started ? .passing(.storeDetached) : mode }
+        var isServing: Bool { store != nil && status == .started }
     }
 
+    /// Of the stores that have none of their own.
+    private(set) var commonMode = CacheMode.automatic
     /// The first one is the store `default`, which has what no other one has.
     private(set) var slots: [Slot]
     /// Where unfinished operations and open conflicts lie, and of which target they speak: a target with such a record stays with
@@ -54,9 +56,11 @@ struct RoutingTable: Sendable {
 
     func place(of target: Target) -> StorePlace {
         let slot = slots[index(of: target)]
+        let access: StorePlace.Access =
+            !slot.isServing ? .passing(.storeDetached) : keepsCopies(slot) ? .open : .passing(.cacheDisabled)
         return StorePlace(
-            store: slot.name, opening: slot.opening, access: slot.access,
-            hasWaitingWrite: slot.access != .open && slot.waiting.contains(target))
+            store: slot.name, opening: slot.opening, access: access,
+            hasWaitingWrite: !slot.isServing && slot.waiting.contains(target))
     }
 
     /// Adds a slot, or changes the one of the name.
@@ -70,6 +74,14 @@ struct RoutingTable: Sendable {
     }
 
     mutating func change(_ index: Int, _ body: (inout Slot) -> Void) { body(&slots[index]) }
+
+    func keepsCopies(_ slot: Slot) -> Bool { (slot.mode ?? commonMode) != .no }
+
+    /// For the stores that have none of their own.
+    mutating func setMode(_ mode: CacheMode) {
+        commonMode = mode
+        for index in slots.indices where slots[index].mode == nil { slots[index].opening += 1 }
+    }
 
     // MARK: Records
 

@@ -20,6 +20,12 @@ extension StoreRouter {
         }
     }
 
+    func adapted(_ entry: Entry, to store: any Store) -> Entry {
+        var entry = entry
+        for index in entry.copies.indices { entry.copies[index] = adapted(entry.copies[index], to: store) }
+        return entry
+    }
+
     private func adapted(_ copy: ServerCopy, to store: any Store) -> ServerCopy {
         var copy = copy
         copy.epoch = copy.epoch == epoch ? store.epoch : store.epoch - 1
@@ -47,12 +53,15 @@ extension StoreRouter {
     // MARK: Entries
 
     package func entry(_ key: EntryKey) async throws(StoreError) -> Entry? {
-        guard let seat = seat(of: key.target), let entry = try await seat.store.entry(key) else { return nil }
+        guard let seat = seat(of: key.target), seat.keepsCopies, let entry = try await seat.store.entry(key) else {
+            return nil
+        }
         return adapted(entry, from: seat.store)
     }
 
     package func entries(_ filter: EntryFilter, after: String?, limit: Int) async throws(StoreError) -> Page<Entry> {
-        let page = try await merged(limit: limit, name: { $0.key.partition.text + " " + $0.key.target.text }) {
+        let caching = seats.filter(\.keepsCopies)
+        let page = try await merged(caching, limit: limit, name: { $0.key.partition.text + " " + $0.key.target.text }) {
             (store) throws(StoreError) in
             let page = try await store.entries(filter, after: after, limit: limit)
             return Page(items: page.items.map { adapted($0, from: store) }, next: page.next)
@@ -66,7 +75,7 @@ extension StoreRouter {
 
     package func partitions() async throws(StoreError) -> [(id: PartitionID, entries: Int64)] {
         var counts: [PartitionID: Int64] = [:]
-        for seat in seats {
+        for seat in seats where seat.keepsCopies {
             for partition in try await seat.store.partitions() { counts[partition.id, default: 0] += partition.entries }
         }
         return counts.sorted { $0.key.text < $1.key.text }.map { ($0.key, $0.value) }
@@ -103,7 +112,7 @@ extension StoreRouter {
     package func operations(
         partitions: [PartitionID]?, states: [OperationState]?, after: String?, limit: Int
     ) async throws(StoreError) -> Page<Operation> {
-        let page = try await merged(limit: limit, name: { $0.id.text }) { (store) throws(StoreError) in
+        let page = try await merged(seats, limit: limit, name: { $0.id.text }) { (store) throws(StoreError) in
             try await store.operations(partitions: partitions, states: states, after: after, limit: limit)
         }
         return Page(items: page.items.map(\.value), next: page.next)
@@ -116,7 +125,7 @@ extension StoreRouter {
     package func conflicts(
         partitions: [PartitionID]?, open: Bool, after: String?, limit: Int
     ) async throws(StoreError) -> Page<Conflict> {
-        let page = try await merged(limit: limit, name: { $0.id }) { (store) throws(StoreError) in
+        let page = try await merged(seats, limit: limit, name: { $0.id }) { (store) throws(StoreError) in
             try await store.conflicts(partitions: partitions, open: open, after: after, limit: limit)
         }
         return Page(items: page.items.map(\.value), next: page.next)
@@ -149,9 +158,9 @@ extension StoreRouter {
         var value: Item
     }
 
-    /// One page of the pages of all stores, in order of the bytes of their names.
+    /// One page of the pages of the stores, in order of the bytes of their names.
     private func merged<Item: Sendable>(
-        limit: Int, name: (Item) -> String, _ page: (any Store) async throws(StoreError) -> Page<Item>
+        _ seats: [Seat], limit: Int, name: (Item) -> String, _ page: (any Store) async throws(StoreError) -> Page<Item>
     ) async throws(StoreError) -> Page<Found<Item>> {
         var items: [Found<Item>] = []
         var hasMore = false

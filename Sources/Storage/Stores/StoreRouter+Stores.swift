@@ -5,9 +5,10 @@ import Synchronization
 /// Which stores there are. The caller sees to it that nobody accepts, claims or records meanwhile.
 extension StoreRouter {
     /// Makes the store reachable for the targets of its patterns, or known as detached where `store` is nil. `waiting`: targets of
-    /// the operations that a detached one has. What the queue takes over.
+    /// the operations that a detached one has. `mode`: its own. What the queue takes over.
     package func put(
-        _ name: String, patterns: [PathPattern], store: (any Store)?, isStarted: Bool, waiting: Set<Target> = []
+        _ name: String, patterns: [PathPattern], store: (any Store)?, isStarted: Bool, mode: CacheMode? = nil,
+        waiting: Set<Target> = []
     ) async throws(StoreError) -> QueueImage {
         var images: [(index: Int, image: QueueImage)] = []
         for seat in seats { images.append((seat.index, try await seat.store.loadQueue())) }
@@ -17,7 +18,7 @@ extension StoreRouter {
             let index = table.set(
                 .init(
                     name: name, patterns: patterns, store: store, opening: opening + 1,
-                    status: isStarted ? .started : .attached,
+                    status: isStarted ? .started : .attached, mode: mode,
                     waiting: isStarted ? waiting : waiting.union(image.operations.map(\.lane.target))))
             for known in images { table.note(known.image, in: known.index) }
             if isStarted { table.note(image, in: index) }

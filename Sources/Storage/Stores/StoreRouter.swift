@@ -38,6 +38,8 @@ package final class StoreRouter: Store {
     struct Seat: Sendable {
         var index: Int
         var store: any Store
+        /// Not in the mode `no`.
+        var keepsCopies: Bool
     }
 
     /// The store of the target; nil where it is detached or stopped.
@@ -50,8 +52,8 @@ package final class StoreRouter: Store {
 
     private static func seat(_ index: Int, _ table: RoutingTable) -> Seat? {
         let slot = table.slots[index]
-        guard slot.status == .started, let store = slot.store else { return nil }
-        return Seat(index: index, store: store)
+        guard slot.isServing, let store = slot.store else { return nil }
+        return Seat(index: index, store: store, keepsCopies: table.keepsCopies(slot))
     }
 
     /// All stores that are started, the default one first.
@@ -165,8 +167,26 @@ package final class StoreRouter: Store {
         try await standard.select(query)
     }
 
+    package func intake() async throws(StoreError) -> any EntryIntake { RoutedIntake(self) }
+
     package func save() async throws(StoreError) {
         for seat in seats { try await seat.store.save() }
+    }
+
+    package func save(for reason: SaveReason) async throws(StoreError) -> Bool {
+        var isSaved = false
+        for seat in seats {
+            if try await seat.store.save(for: reason) { isSaved = true }
+        }
+        return isSaved
+    }
+
+    /// Of all stores that have none of their own, at one moment for those who ask: without a cache their targets pass through.
+    package func setMode(_ mode: CacheMode) async throws(StoreError) {
+        let stores = table.withLock { $0.slots.filter { $0.mode == nil }.compactMap(\.store) }
+        for store in stores { try await store.setMode(mode) }
+        table.withLock { $0.setMode(mode) }
+        invalidateView()
     }
 
     package func close() async {

@@ -133,6 +133,11 @@ package final class VolatileStore: Store {
     }
 
     package func save() async throws(StoreError) { try await journal.save() }
+    /// There is nothing that was saved: a cache that begins anew is empty, and so is one that is off.
+    package func setMode(_ mode: CacheMode) async throws(StoreError) {
+        try await journal.setMode(mode)
+        if mode == .initialized || mode == .no { copies.withLock { $0 = VolatileCopies(limit: limit) } }
+    }
     package func close() async { await journal.close() }
 }
 

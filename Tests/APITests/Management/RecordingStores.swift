@@ -29,6 +29,16 @@ final class RecordingStores: StoreKeeping {
         return describe(request)
     }
 
+    private let currentMode = Mutex(CacheMode.automatic)
+    let saves = Mutex<[SaveReason]>([])
+
+    var mode: CacheMode { currentMode.withLock { $0 } }
+    func setMode(_ mode: CacheMode) async throws { currentMode.withLock { $0 = mode } }
+    func save(for reason: SaveReason) async throws -> Bool {
+        saves.withLock { $0.append(reason) }
+        return mode == .automatic || mode == .manualSaving && reason == .demand
+    }
+
     func detach(_ name: String, leavingOperations: Bool) async throws {
         detached.withLock { $0.append((name, leavingOperations)) }
     }

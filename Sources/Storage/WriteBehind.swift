@@ -1,0 +1,130 @@
+import CacheCore
+import Synchronization
+
+/// Copies that are kept in memory and not yet written. They show at once, and go to the database together: after some seconds,
+/// when there are many, or before anything that must come after them. Callable from any task.
+final class WriteBehind: Sendable {
+    /// Seconds that a copy waits at most.
+    static let delay = 2.0
+    private static let most = 256
+
+    private struct State {
+        /// In the order of their coming.
+        var waiting: [(key: EntryKey, change: StoreChange)] = []
+        var byKey: [EntryKey: [StoreChange]] = [:]
+        /// How often some of them went to the database.
+        var generation = 0
+        var isScheduled = false
+    }
+    private let state = Mutex(State())
+    private let turn = KeyedLock<String>()
+    private let clock: any Clock
+    private let log: any Log
+    private let write: @Sendable ([StoreChange]) async throws(StoreError) -> Void
+
+    /// `write` puts changes into the database in one transaction, durably.
+    init(clock: any Clock, log: any Log, write: @escaping @Sendable ([StoreChange]) async throws(StoreError) -> Void) {
+        self.clock = clock
+        self.log = log
+        self.write = write
+    }
+
+    /// Takes changes that are about entries by key. Waits for the database only where too many are here.
+    func add(_ changes: [StoreChange]) async {
+        let (isDue, isFirst) = state.withLock { state in
+            for change in changes {
+                guard let key = change.entryKey else { continue }
+                state.waiting.append((key, change))
+                state.byKey[key, default: []].append(change)
+            }
+            defer { state.isScheduled = true }
+            return (state.waiting.count >= Self.most, !state.isScheduled)
+        }
+        if isDue {
+            await flush()
+        } else if isFirst {
+            Task {
+                await clock.sleep(until: clock.now + Self.delay)
+                await flush()
+            }
+        }
+    }
+
+    /// Writes all that waits. What can't be written is lost, and can be fetched again.
+    func flush() async {
+        guard state.withLock({ !$0.waiting.isEmpty }) else { return }
+        await turn.lock("")
+        defer { turn.unlock("") }
+        let changes = state.withLock { state in
+            state.isScheduled = false
+            return state.waiting.map(\.change)
+        }
+        if changes.isEmpty { return }
+        do throws(StoreError) {
+            try await write(changes)
+        } catch {
+            log.write(.warning, "answers could not be written behind", [("error", "\(error)")])
+        }
+        state.withLock { state in
+            state.waiting.removeFirst(changes.count)
+            state.byKey = Dictionary(grouping: state.waiting, by: \.key).mapValues { $0.map(\.change) }
+            state.generation += 1
+        }
+    }
+
+    /// What waits for the entry, and the number to ask `isCurrent` with.
+    func changes(of key: EntryKey) -> (changes: [StoreChange], generation: Int) {
+        state.withLock { ($0.byKey[key] ?? [], $0.generation) }
+    }
+
+    /// Whether nothing went to the database since.
+    func isCurrent(_ generation: Int) -> Bool { state.withLock { $0.generation == generation } }
+}
+
+extension StoreChange {
+    /// The entry that it is about, where that is one.
+    var entryKey: EntryKey? {
+        switch self {
+        case .putCopy(let key, _), .putListed(let key, _), .putParts(let key, _), .removeParts(let key, _),
+            .expire(let key), .removeEntry(let key), .setPolicy(let key, _), .setPin(let key, _):
+            key
+        default: nil
+        }
+    }
+
+    fileprivate var isCopy: Bool {
+        switch self {
+        case .putCopy, .putListed, .putParts: true
+        default: false
+        }
+    }
+
+    /// Whether it may come with a copy without being more than that.
+    fileprivate var goesWithCopy: Bool {
+        switch self {
+        case .removeParts, .setPolicy: true
+        default: isCopy
+        }
+    }
+}
+
+extension [StoreChange] {
+    /// Whether they keep what an origin answered and do nothing else: a strategy may decide about them.
+    var areOfCopies: Bool { contains(where: \.isCopy) && allSatisfy(\.goesWithCopy) }
+}
+
+extension Entry {
+    /// As it will be once the changes are written.
+    mutating func apply(_ changes: [StoreChange]) {
+        for change in changes {
+            switch change {
+            case .putCopy(_, let copy): keep(copy)
+            case .putListed(_, let copy): _ = take(listed: copy)
+            case .putParts(_, let partial): keep(partial)
+            case .removeParts(_, let selecting): parts.removeAll { $0.head.selecting == selecting }
+            case .setPolicy(_, let policy): self.policy = policy
+            default: break
+            }
+        }
+    }
+}
