@@ -9,8 +9,11 @@ package final class Deliverer: Delivery {
         var isStarted = false
         var isSuspended = false
         var isStopped = false
-        /// Whether a task is claiming; `isWanted`: whether it is to look once more before it ends.
+        /// Whether a task is sending what is claimed; `isWanted`: whether it is to look once more before it ends.
         var isPumping = false
+        /// Whether a claim is on its way to the disk, and whether more may have become due meanwhile.
+        var isClaiming = false
+        var mayHaveMissed = false
         var isWanted = false
         /// Claimed and not yet on their way, in order. No slice: its emptied front would keep bodies of what is long delivered.
         var waiting: [Claim] = []
@@ -25,7 +28,7 @@ package final class Deliverer: Delivery {
         var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
         var nextWaiter: UInt64 = 0
 
-        var isIdle: Bool { waiting.isEmpty && sending == 0 && recording == 0 }
+        var isIdle: Bool { waiting.isEmpty && sending == 0 && recording == 0 && !isClaiming }
 
         /// How many to claim: as many as can be sent at once, or as will be gone shortly at the pace so far. One commit for many is
         /// what a fast origin needs; before a slow one little is claimed ahead, for what is claimed can't be changed any more.
@@ -146,8 +149,12 @@ package final class Deliverer: Delivery {
                 return true
             }
             guard goesOn else { break }
-            if maySend { await claim() }
-            if maySend { send() } else { giveBack() }
+            if maySend {
+                claim()
+                send()
+            } else {
+                giveBack()
+            }
         }
         wakeWaiters()
     }
@@ -156,22 +163,42 @@ package final class Deliverer: Delivery {
         guarded.withLock { !$0.isSuspended && !$0.isStopped } && context.network.state.isOnline
     }
 
-    /// Claims anew once all that was claimed is on its way.
-    private func claim() async {
+    /// Claims anew once half of a batch is on its way, so that the rest bridges the time that the commit takes.
+    private func claim() {
         let now = context.clock.now
         let concurrency = context.settings.current.replayConcurrency
         let limit = guarded.withLock { state in
-            guard state.waiting.isEmpty, state.recording < Self.batchLimit else { return 0 }
-            return state.nextBatch(concurrency: concurrency, now: now)
+            if state.isClaiming { state.mayHaveMissed = true }
+            guard !state.isClaiming, state.recording < Self.batchLimit else { return 0 }
+            let batch = state.nextBatch(concurrency: concurrency, now: now)
+            guard state.waiting.count * 2 <= batch, batch > state.waiting.count else { return 0 }
+            state.isClaiming = true
+            state.mayHaveMissed = false
+            return batch - state.waiting.count
         }
         guard limit > 0 else { return }
+        Task {
+            let found = await claim(limit, now: now)
+            let goesOn = guarded.withLock { state in
+                state.isClaiming = false
+                return found || state.mayHaveMissed
+            }
+            // Where nothing may be sent any more, at the end of the service too, nothing may stay `sending`.
+            if !maySend { giveBack() }
+            if goesOn { wake() }
+            wakeWaiters()
+        }
+    }
+
+    /// Whether there was anything.
+    private func claim(_ limit: Int, now: Double) async -> Bool {
         let claims: [Claim]
         do {
             claims = try await context.queue.claim(limit: limit, now: now) { [memory] in memory.membersBefore(of: $0) }
         } catch {
             context.log.write(.error, "operations can't be claimed", [("error", "\(error)")])
             arm(at: now + Self.pause)
-            return
+            return false
         }
         guarded.withLock { state in
             state.waiting.append(contentsOf: claims)
@@ -179,6 +206,7 @@ package final class Deliverer: Delivery {
             state.ended = 0
         }
         if claims.isEmpty { rest(now: now) }
+        return !claims.isEmpty
     }
 
     /// Sends what is claimed, as many at once as may be.
