@@ -14,13 +14,15 @@ package struct Service<View: HitView>: RequestHandler {
         counters: Counters, flights: Flights
     ) {
         self.counters = counters
+        let identities = HitIdentities()
         pipeline = Pipeline(
             context: context, counters: counters,
             reads: ReadHandler(
-                context: context, counters: counters, flights: flights, publisher: HitPublisher(view: view),
-                errors: ErrorAnswers(view: view)),
+                context: context, counters: counters, flights: flights,
+                publisher: HitPublisher(view: view, identities: identities), errors: ErrorAnswers(view: view)),
             writes: writes, management: management)
-        hits = HitPath(view: view, settings: context.settings, counters: counters)
+        hits = HitPath(
+            view: view, settings: context.settings, counters: counters, identities: identities)
     }
 
     package func answerAtOnce(

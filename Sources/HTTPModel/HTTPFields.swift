@@ -50,7 +50,10 @@ package struct HTTPFields: Sendable, Hashable, RandomAccessCollection, MutableCo
 
     /// The values of all lines of that name, in order.
     package func values(_ name: String) -> [String] {
-        lines.filter { $0.name.equalsIgnoringASCIICase(name) }.map(\.value)
+        // Most are not there: nothing is allocated then.
+        var found: [String] = []
+        for line in lines where line.name.equalsIgnoringASCIICase(name) { found.append(line.value) }
+        return found
     }
 
     /// All lines of the name as one list value, joined by ", " (RFC 9110 5.3); nil where there is none.

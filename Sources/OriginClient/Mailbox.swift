@@ -17,36 +17,45 @@ final class Mailbox: Sendable {
         var messages: [Message] = []
         var isAsleep = false
         var isClosed = false
-        /// The multi handle, as a number because a pointer can't be shared; 0 once it is gone.
-        var multi: UInt = 0
+
+        /// Whether the thread has to be woken now.
+        mutating func wakes() -> Bool {
+            defer { isAsleep = false }
+            return isAsleep
+        }
     }
 
     private let state = Mutex(State())
+    /// The multi handle, as a number because a pointer can't be shared; 0 once it is gone. Under a lock of its own: the thread that is
+    /// woken wants the other at once.
+    private let multi = Mutex<UInt>(0)
 
     /// False where the thread takes no more.
     @discardableResult
     func post(_ message: Message) -> Bool {
-        state.withLock { state in
-            guard !state.isClosed else { return false }
+        let (isTaken, wakes) = state.withLock { state in
+            guard !state.isClosed else { return (false, false) }
             state.messages.append(message)
-            Self.wake(&state)
-            return true
+            return (true, state.wakes())
         }
+        if wakes { wake() }
+        return isTaken
     }
 
     /// Takes no more messages; the thread ends what runs.
     func close() {
-        state.withLock { state in
+        let wakes = state.withLock { state in
             state.isClosed = true
-            Self.wake(&state)
+            return state.wakes()
         }
+        if wakes { wake() }
     }
 
     // MARK: the thread's side
 
     /// Names the handle that wakes the thread; 0 before the handle is freed.
     func attach(_ multi: UInt) {
-        state.withLock { $0.multi = multi }
+        self.multi.withLock { $0 = multi }
     }
 
     /// Everything that waits, and whether the mailbox is closed.
@@ -67,10 +76,11 @@ final class Mailbox: Sendable {
         }
     }
 
-    private static func wake(_ state: inout State) {
-        guard state.isAsleep else { return }
-        state.isAsleep = false
+    private func wake() {
         // Under the lock, so that the handle can't be freed meanwhile.
-        _ = unsafe curl_multi_wakeup(UnsafeMutableRawPointer(bitPattern: state.multi))
+        multi.withLock { multi in
+            guard multi != 0 else { return }
+            _ = unsafe curl_multi_wakeup(UnsafeMutableRawPointer(bitPattern: multi))
+        }
     }
 }

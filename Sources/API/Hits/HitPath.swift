@@ -1,17 +1,18 @@
 import CacheCore
 import HTTPModel
 
-/// Answers plain GETs from the view in the loop thread's write buffer, without building a String (design 15, "the hot path").
+/// Answers plain GETs and HEADs from the view in the loop thread's write buffer, without building a String (design 15, "the hot path").
 /// Whatever is not plain is left to the pipeline.
 struct HitPath<View: HitView>: Sendable {
     let view: View
     let settings: SettingsBox
     let counters: Counters
+    let identities: HitIdentities
 
     func answer(_ request: borrowing RawRequest, into sink: inout some ResponseSink & ~Copyable) -> Bool {
-        guard request.minorVersion == 1, request[request.method].matches("GET") else {
-            return false
-        }
+        let method = request[request.method]
+        let isHead = method.matches("HEAD")
+        guard request.minorVersion == 1, isHead || method.matches("GET") else { return false }
         let target = request[request.target]
         let route: Route
         let length: Int
@@ -28,12 +29,18 @@ struct HitPath<View: HitView>: Sendable {
         let bytes = request.bytes
         let fields = request.fields
         let now = request.now
-        let isAnswered = view.withHit(HitKey(partition: .none, route: route, target: rest)) { parts in
-            guard now < parts.freshUntil, selects(parts.selecting, fields, bytes) else { return false }
+        var partition = PartitionID.none
+        if plain.hasCredentials {
+            guard let known = identities.partition(of: fields, in: bytes, settings.hot) else { return false }
+            partition = known
+        }
+        let key = HitKey(partition: partition, route: route, target: rest)
+        let isAnswered = view.withHit(key, selects: { selects($0, fields, bytes) }) { parts in
+            guard now < parts.freshUntil else { return false }
             guard let condition = plain.ifNoneMatch else {
                 sink.append(parts.head)
                 Self.close(parts, now: now, &sink)
-                sink.append(parts.body)
+                if !isHead { sink.append(parts.body) }
                 return true
             }
             guard !parts.etag.isEmpty, !parts.notModifiedHead.isEmpty,
@@ -121,6 +128,8 @@ struct PlainFields {
     private(set) var host = RawRequest.Slice(offset: 0, length: 0)
     /// localhost, 127.0.0.1 or [::1]: served whatever the settings say.
     private(set) var isLocal = false
+    /// Whether any field is a credential.
+    private(set) var hasCredentials = false
     /// The value of Holdfast-Token.
     private(set) var token: RawRequest.Slice?
 
@@ -144,12 +153,30 @@ struct PlainFields {
                 guard token == nil else { return nil }
                 token = field.value
             case 15 where name.equalsFolded("accept-encoding") || name.equalsFolded("accept-language"): break
+            case _ where Self.isCredential(name):
+                // One without a value does not count.
+                guard field.value.length > 0 else { return nil }
+                hasCredentials = true
             default: return nil
             }
         }
         guard hosts == 1 else { return nil }
         let bare = Self.withoutPort(request[host])
         isLocal = bare.equalsFolded("127.0.0.1") || bare.equalsFolded("localhost") || bare.equalsFolded("[::1]")
+    }
+
+    /// Whether a field of that name carries credentials without being configured (`CredentialFields.builtIn`).
+    static func isCredential(_ name: UnsafeRawBufferPointer) -> Bool {
+        switch name.count {
+        case 6: name.equalsFolded("cookie")
+        case 7: name.equalsFolded("api-key")
+        case 9: name.equalsFolded("x-api-key")
+        case 12: name.equalsFolded("x-auth-token")
+        case 13: name.equalsFolded("authorization")
+        case 14: name.equalsFolded("x-access-token")
+        case 19: name.equalsFolded("proxy-authorization")
+        default: false
+        }
     }
 
     /// The name of a Host value.

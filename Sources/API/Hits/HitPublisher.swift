@@ -4,6 +4,7 @@ import HTTPModel
 /// Prepares answers that were just given from the store for the hot path.
 struct HitPublisher: Sendable {
     let view: any HitView
+    let identities: HitIdentities
     private static let bodyLimit: Int64 = 256 << 10
     private static let policies: Set<FetchPolicy> = [
         .httpCache, .fetchFromCache, .fetchFromServiceOnCacheMiss, .fetchFromServiceOnCacheMissOrExpiry,
@@ -12,12 +13,12 @@ struct HitPublisher: Sendable {
     /// To be taken before the entry is read.
     func ticket(_ key: EntryKey) -> UInt64 { view.ticket(key) }
 
-    /// Offers a fresh whole 200 of nobody in particular, where the next plain GET would get the same. `timeToLive` in seconds.
+    /// Offers a fresh whole 200, where the next plain GET would get the same. `timeToLive` in seconds.
     func publish(
         _ copy: ServerCopy, request: ResourceRequest, policy: Policy, timeToLive: Double, ticket: UInt64,
         context: ServiceContext
     ) async {
-        guard copy.status == 200, request.method == .get, request.key.partition == .none,
+        guard copy.status == 200, request.method == .get,
             copy.content.length <= Self.bodyLimit, Self.policies.contains(policy.fetchPolicy),
             request.requestPolicy.isEmpty, !request.persistentState,
             !copy.selecting.contains(where: { $0.name == "*" }),
@@ -50,6 +51,7 @@ struct HitPublisher: Sendable {
                 (Array(field.name.utf8), request.head.fields.combined(field.name)?.fieldBytes ?? [])
             })
         view.publish(hit, for: request.key, route: request.route, ticket: ticket)
+        identities.learn(request, context.settings.hot)
     }
 
     /// Whether each edit that may show in it invalidates its key: an item, or a list without a query whose members lie under

@@ -52,32 +52,31 @@ package struct HitParts {
     package var body: UnsafeRawBufferPointer
     package var etag: UnsafeRawBufferPointer
     package var cacheStatus: UnsafeRawBufferPointer
-    /// `name 0x00 value 0x00` for each selecting field; empty where nothing varies.
-    package var selecting: UnsafeRawBufferPointer
     package var bornAt: Double
     package var freshUntil: Double
 
     package init(
         head: UnsafeRawBufferPointer, notModifiedHead: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer,
-        etag: UnsafeRawBufferPointer, cacheStatus: UnsafeRawBufferPointer, selecting: UnsafeRawBufferPointer,
-        bornAt: Double, freshUntil: Double
+        etag: UnsafeRawBufferPointer, cacheStatus: UnsafeRawBufferPointer, bornAt: Double, freshUntil: Double
     ) {
         self.head = head
         self.notModifiedHead = notModifiedHead
         self.body = body
         self.etag = etag
         self.cacheStatus = cacheStatus
-        self.selecting = selecting
         self.bornAt = bornAt
         self.freshUntil = freshUntil
     }
 }
 
 /// The in-memory part of a store from which hits are answered without touching the disk (design 1, "view"). Sharded; safe
-/// from all loop threads at once. One variant a key.
+/// from all loop threads at once. A few variants a key.
 package protocol HitView: Sendable {
-    /// Lends the hit of the key to `body`, outside any lock; false where there is none (or what `body` returns).
-    func withHit(_ key: HitKey, _ body: (HitParts) -> Bool) -> Bool
+    /// Lends the hit of the key to `body`, outside any lock; false where there is none (or what `body` returns). Of variants the one
+    /// that `selects`, which gets `name 0x00 value 0x00` for each selecting field (nothing where nothing varies) and has to be quick.
+    func withHit(
+        _ key: HitKey, selects: (UnsafeRawBufferPointer) -> Bool, _ body: (HitParts) -> Bool
+    ) -> Bool
 
     /// Taken before the entry is read; makes `publish` void where the entry has been changed meanwhile.
     func ticket(_ key: EntryKey) -> UInt64

@@ -62,6 +62,15 @@ struct HitBlock: @unchecked Sendable {
         }
     }
 
+    /// Lends the selecting fields, as in `HitParts`, for the length of the call.
+    func withSelecting<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        unsafe buffer.withUnsafeMutablePointers { header, bytes in
+            let start = unsafe Int(header.pointee.ends[5])
+            let count = unsafe Int(header.pointee.ends[6]) - start
+            return unsafe body(UnsafeRawBufferPointer(start: bytes + start, count: count))
+        }
+    }
+
     /// Lends the parts for the length of the call.
     func withParts(_ body: (HitParts) -> Bool) -> Bool {
         unsafe buffer.withUnsafeMutablePointers { header, bytes in
@@ -73,7 +82,7 @@ struct HitBlock: @unchecked Sendable {
             return unsafe body(
                 HitParts(
                     head: part(1), notModifiedHead: part(2), body: part(3), etag: part(4), cacheStatus: part(5),
-                    selecting: part(6), bornAt: header.pointee.bornAt, freshUntil: header.pointee.freshUntil))
+                    bornAt: header.pointee.bornAt, freshUntil: header.pointee.freshUntil))
         }
     }
 }

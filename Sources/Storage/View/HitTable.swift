@@ -11,6 +11,8 @@ struct HitTable {
     }
 
     private static let smallest = 16
+    /// Clients that differ in many ways must not make a long search of each lookup.
+    private static let mostVariants = 8
 
     private var slots = [Slot](repeating: Slot(), count: Self.smallest)
     private var count = 0
@@ -24,17 +26,21 @@ struct HitTable {
     /// `limit` in bytes.
     init(limit: Int) { self.limit = limit }
 
-    /// The block of the key, marked as used.
-    mutating func find(_ key: HitKey, hash: UInt64) -> HitBlock? {
-        guard let place = place(of: key, hash) else { return nil }
+    /// The block of the key whose selecting fields the request has, marked as used.
+    mutating func find(_ key: HitKey, hash: UInt64, selects: (UnsafeRawBufferPointer) -> Bool) -> HitBlock? {
+        guard let place = place(of: key, hash, where: { unsafe $0.withSelecting(selects) }) else { return nil }
         slots[place].isUsed = true
         return slots[place].block
     }
 
-    /// Puts a block in place of the key's former one and evicts others until it fits. One that takes more than half of the
-    /// limit is left out: it would push out nearly all others.
+    /// Puts a block in place of the key's former one with the same selecting fields, and evicts others until it fits. One that takes
+    /// more than half of the limit is left out: it would push out nearly all others.
     mutating func insert(_ block: HitBlock, for key: HitKey, hash: UInt64) {
-        remove(key, hash: hash)
+        unsafe block.withSelecting { selecting in
+            let former = place(of: key, hash) { unsafe $0.withSelecting { unsafe $0.elementsEqual(selecting) } }
+            if let former { empty(former) }
+        }
+        if variants(of: key, hash) >= Self.mostVariants, let place = place(of: key, hash) { empty(place) }
         let size = block.size
         guard size <= limit / 2 else { return }
         while bytes + size > limit { evictOne() }
@@ -44,8 +50,9 @@ struct HitTable {
         bytes += size
     }
 
+    /// Removes all variants.
     mutating func remove(_ key: HitKey, hash: UInt64) {
-        if let place = place(of: key, hash) { empty(place) }
+        while let place = place(of: key, hash) { empty(place) }
     }
 
     /// Makes all tickets so far void.
@@ -64,13 +71,22 @@ struct HitTable {
 
     private func home(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & mask }
 
-    private func place(of key: HitKey, _ hash: UInt64) -> Int? {
+    private func place(of key: HitKey, _ hash: UInt64, where isRight: (HitBlock) -> Bool = { _ in true }) -> Int? {
         var place = home(hash)
         while let block = slots[place].block {
-            if slots[place].hash == hash, block.isFor(key) { return place }
+            if slots[place].hash == hash, block.isFor(key), isRight(block) { return place }
             place = (place + 1) & mask
         }
         return nil
+    }
+
+    private func variants(of key: HitKey, _ hash: UInt64) -> Int {
+        var count = 0
+        _ = place(of: key, hash) { _ in
+            count += 1
+            return false
+        }
+        return count
     }
 
     private mutating func put(_ slot: Slot) {

@@ -29,9 +29,13 @@ package final class ShardedHitView: HitView {
         return sum
     }
 
-    package func withHit(_ key: HitKey, _ body: (HitParts) -> Bool) -> Bool {
+    package func withHit(
+        _ key: HitKey, selects: (UnsafeRawBufferPointer) -> Bool, _ body: (HitParts) -> Bool
+    ) -> Bool {
         let hash = hash(of: key)
-        guard let block = shard(hash).table.withLock({ $0.find(key, hash: hash) }) else { return false }
+        guard let block = shard(hash).table.withLock({ unsafe $0.find(key, hash: hash, selects: selects) }) else {
+            return false
+        }
         return block.withParts(body)
     }
 

@@ -60,23 +60,23 @@ final class DictionaryView: HitView {
         "\(partition.text) \(route.rawValue) \(target)"
     }
 
-    func withHit(_ key: HitKey, _ body: (HitParts) -> Bool) -> Bool {
+    func withHit(
+        _ key: HitKey, selects: (UnsafeRawBufferPointer) -> Bool, _ body: (HitParts) -> Bool
+    ) -> Bool {
         let name = Self.name(key.partition, key.route, String(decoding: key.target, as: UTF8.self))
         guard let hit = hits.withLock({ $0[name] }) else { return false }
         var selecting: [UInt8] = []
         for field in hit.selecting { selecting += field.name + [0] + field.value + [0] }
+        guard selecting.withUnsafeBytes(selects) else { return false }
         return hit.head.withUnsafeBytes { head in
             hit.notModifiedHead.withUnsafeBytes { notModified in
                 hit.body.withUnsafeBytes { bytes in
                     hit.etag.withUnsafeBytes { etag in
                         hit.cacheStatus.withUnsafeBytes { status in
-                            selecting.withUnsafeBytes { selecting in
-                                body(
-                                    HitParts(
-                                        head: head, notModifiedHead: notModified, body: bytes, etag: etag,
-                                        cacheStatus: status, selecting: selecting, bornAt: hit.bornAt,
-                                        freshUntil: hit.freshUntil))
-                            }
+                            body(
+                                HitParts(
+                                    head: head, notModifiedHead: notModified, body: bytes, etag: etag,
+                                    cacheStatus: status, bornAt: hit.bornAt, freshUntil: hit.freshUntil))
                         }
                     }
                 }
@@ -203,13 +203,15 @@ struct ReadFixture {
     }
 
     /// The hot path; nil where it declines.
-    func hot(_ target: String, _ fields: [(String, String)] = [("Host", "localhost:8080")]) -> String? {
+    func hot(
+        _ target: String, _ fields: [(String, String)] = [("Host", "localhost:8080")], method: String = "GET"
+    ) -> String? {
         var bytes: [UInt8] = []
         func slice(_ text: String) -> RawRequest.Slice {
             defer { bytes += Array(text.utf8) }
             return RawRequest.Slice(offset: UInt32(bytes.count), length: UInt32(text.utf8.count))
         }
-        let method = slice("GET")
+        let method = slice(method)
         let path = slice(target)
         let slices = fields.map { RawRequest.FieldSlices(name: slice($0.0), value: slice($0.1)) }
         var sink = ByteSink()

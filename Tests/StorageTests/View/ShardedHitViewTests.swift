@@ -11,15 +11,52 @@ import Testing
         hit.selecting = [(Array("accept".utf8), Array("a/b".utf8)), (Array("x".utf8), [])]
         view.offer(hit, "/a")
         var seen: [String] = []
-        let isLent = view.look("/a") { parts in
-            let all = [
-                parts.head, parts.notModifiedHead, parts.body, parts.etag, parts.cacheStatus, parts.selecting,
-            ]
+        var selecting = ""
+        let isLent = view.look(
+            "/a",
+            selects: {
+                selecting = String(decoding: $0, as: UTF8.self)
+                return true
+            }
+        ) { parts in
+            let all = [parts.head, parts.notModifiedHead, parts.body, parts.etag, parts.cacheStatus]
             seen = all.map { String(decoding: $0, as: UTF8.self) }
             return parts.bornAt == 1.5 && parts.freshUntil == 9
         }
         #expect(isLent)
-        #expect(seen == ["HEAD\r\n", "304\r\n", "body", "\"t\"", "Holdfast; hit; ttl=", "accept\0a/b\0x\0\0"])
+        #expect(seen == ["HEAD\r\n", "304\r\n", "body", "\"t\"", "Holdfast; hit; ttl="])
+        #expect(selecting == "accept\0a/b\0x\0\0")
+    }
+
+    private func variant(_ language: String) -> PreparedHit {
+        var hit = sampleHit(language)
+        hit.selecting = [(Array("accept-language".utf8), Array(language.utf8))]
+        return hit
+    }
+
+    private func body(of language: String) -> String? {
+        var found: String?
+        _ = view.look("/a", selects: { $0.elementsEqual("accept-language\0\(language)\0".utf8) }) { parts in
+            found = String(decoding: parts.body, as: UTF8.self)
+            return true
+        }
+        return found
+    }
+
+    @Test func `Variants stand side by side and go together`() {
+        for language in ["de", "en", "fr"] { view.offer(variant(language), "/a") }
+        view.offer(variant("en"), "/a")
+        for language in ["de", "en", "fr"] { #expect(body(of: language) == language) }
+        #expect(body(of: "it") == nil)
+        view.invalidate(entryKey("/a"))
+        #expect(["de", "en", "fr"].allSatisfy { body(of: $0) == nil })
+        #expect(view.bytes == 0)
+    }
+
+    @Test func `Of many variants the view keeps a few`() {
+        for number in 0..<50 { view.offer(variant("\(number)"), "/a") }
+        #expect((0..<50).count { body(of: "\($0)") != nil } == 8)
+        #expect(body(of: "49") == "49")
     }
 
     @Test func `What the borrower returns is what the view returns`() {
@@ -210,10 +247,11 @@ extension ShardedHitView {
     }
 
     func look(
-        _ target: String, route: Route = .resources, partition: PartitionID = .none, _ body: (HitParts) -> Bool
+        _ target: String, route: Route = .resources, partition: PartitionID = .none,
+        selects: (UnsafeRawBufferPointer) -> Bool = { _ in true }, _ body: (HitParts) -> Bool
     ) -> Bool {
         Array(target.utf8).withUnsafeBytes {
-            withHit(HitKey(partition: partition, route: route, target: $0), body)
+            withHit(HitKey(partition: partition, route: route, target: $0), selects: selects, body)
         }
     }
 
