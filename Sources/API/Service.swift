@@ -33,8 +33,19 @@ package struct Service<View: HitView>: RequestHandler {
 
     package func handle(_ exchange: any Exchange) {
         counters.count(.requests)
-        Task(executorPreference: exchange.executor) { [pipeline] in await pipeline.run(exchange) }
+        let executor = Self.mayComputeLong(exchange.head) ? nil : exchange.executor
+        Task(executorPreference: executor) { [pipeline] in await pipeline.run(exchange) }
     }
+
+    /// Whether the answer may take more than a moment of computing, for which the connection's thread, where hits are answered, is no
+    /// place: pages over all that is kept, filters and orders of lists, patches, and bodies that are longer than most.
+    static func mayComputeLong(_ head: RequestHead) -> Bool {
+        let isResource = [Route.resources, .files].contains { head.target.utf8.starts(with: $0.prefix.utf8) }
+        return !isResource || head.method == .patch || (head.bodyLength ?? .max) > shortBody
+            || head.fields.contains("Sync-Filter") || head.fields.contains("Sync-Sort")
+    }
+
+    private static var shortBody: Int64 { 64 << 10 }
 
     package func refusal(status: Int, reason: String) -> (contentType: String, body: [UInt8]) {
         let code: ProblemCode =

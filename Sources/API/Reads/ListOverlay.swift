@@ -63,8 +63,15 @@ struct ListOverlay: Sendable {
             try await context.store.bytes(of: list.content, limit: request.settings.maxJSONSize), fields: list.fields)
     }
 
-    /// The same for bytes in memory.
+    /// The same for bytes in memory. Long lists are put together elsewhere than on the connection's thread.
     func composed(_ bytes: [UInt8], fields: HTTPFields) async throws -> Representation? {
+        guard bytes.count > 64 << 10 else { return try await compose(bytes, fields: fields) }
+        return try await withTaskExecutorPreference(globalConcurrentExecutor) {
+            try await compose(bytes, fields: fields)
+        }
+    }
+
+    private func compose(_ bytes: [UInt8], fields: HTTPFields) async throws -> Representation? {
         guard
             let list = ListDocument(
                 bytes, at: request.target, rule: request.settings.collectionRule(for: request.target),
