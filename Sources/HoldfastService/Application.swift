@@ -98,7 +98,7 @@ struct Application {
                 isReady: { readiness.isReady.load(ordering: .relaxed) },
                 pinChanged: { key, priority in
                     queue.pinChanged(key, to: priority)
-                    refresher.wake()
+                    refresher.pinChanged(key, to: priority)
                 }),
             counters: counters, flights: flights)
         do {

@@ -42,6 +42,7 @@ extension StoreTransaction {
         let statement = try connection.statement(
             "SELECT partition, target FROM entries WHERE evictable = 1 ORDER BY used_at LIMIT ? OFFSET ?")
         var skipped: Int64 = 0
+        var reprieved: Set<EntryKey> = []
         while !isWithinLimits(adding: bytes, for: purpose) {
             statement.reset()
             try statement.bind([.integer(256), .integer(skipped)])
@@ -60,10 +61,17 @@ extension StoreTransaction {
             for key in keys {
                 guard !isWithinLimits(adding: bytes, for: purpose) else { break }
                 // The row may be noted under policies that were changed since.
-                if !busy.contains(key), let stored = try storedEntry(key), stored.entry.isEvictable(under: policies) {
-                    try evict(stored, key)
-                } else {
+                guard !busy.contains(key), let stored = try storedEntry(key),
+                    stored.entry.isEvictable(under: policies)
+                else {
                     skipped += 1
+                    continue
+                }
+                if view?.takeUse(of: key) ?? false, reprieved.insert(key).inserted {
+                    // The view has answered with it, unseen here: it goes to the end of the order, once.
+                    try noteUse(of: key, at: now)
+                } else {
+                    try evict(stored, key)
                 }
             }
         }
@@ -94,11 +102,13 @@ extension StoreTransaction {
             defer { state.used = [:] }
             return state.used
         }
-        for (key, time) in used {
-            try connection.run(
-                "UPDATE entries SET used_at = ? WHERE partition = ? AND target = ? AND used_at < ?", .real(time),
-                .text(key.partition.text), .text(key.target.text), .real(time))
-        }
+        for (key, time) in used { try noteUse(of: key, at: time) }
+    }
+
+    private func noteUse(of key: EntryKey, at time: Double) throws(SQLiteError) {
+        try connection.run(
+            "UPDATE entries SET used_at = ? WHERE partition = ? AND target = ? AND used_at < ?", .real(time),
+            .text(key.partition.text), .text(key.target.text), .real(time))
     }
 
     /// Removes receipts, closed conflicts and key records that are older than `receiptRetention`, and uploads that nobody has

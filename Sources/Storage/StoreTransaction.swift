@@ -8,6 +8,7 @@ struct StoreTransaction {
     let bodies: BodyFolder
     let options: StoreOptions
     let policies: PolicyTable
+    let view: (any HitView)?
     let now: Double
     /// Of the jobs before it in the same transaction.
     private(set) var earlier: CommitEffects
@@ -15,14 +16,15 @@ struct StoreTransaction {
     let mode: CacheMode
 
     init(
-        connection: Connection, memory: StoreMemory, bodies: BodyFolder, options: StoreOptions, now: Double,
-        earlier: CommitEffects, mode: CacheMode
+        connection: Connection, memory: StoreMemory, bodies: BodyFolder, options: StoreOptions,
+        view: (any HitView)?, now: Double, earlier: CommitEffects, mode: CacheMode
     ) {
         self.connection = connection
         self.memory = memory
         self.bodies = bodies
         self.options = options
         policies = options.policies()
+        self.view = view
         self.now = now
         self.earlier = earlier
         self.mode = mode

@@ -125,7 +125,7 @@ final class StoreWriter {
         effects = CommitEffects(totals: earlier.totals)
         var transaction = StoreTransaction(
             connection: connection, memory: shared.memory, bodies: shared.bodies, options: shared.options,
-            now: shared.clock.now, earlier: consume earlier, mode: shared.mode)
+            view: shared.view, now: shared.clock.now, earlier: consume earlier, mode: shared.mode)
         do {
             switch job.work {
             case .changes(let changes):

@@ -109,13 +109,15 @@ def test_a_full_store_gives_up_what_was_used_least_recently_and_nothing_that_is_
     holdfast = holdfast_with(
         maxStoreSize="1MB", policies=[{"path": "/maps/*", "evictionPolicy": "MANUAL_EVICTION"}])
     origin.headers["Cache-Control"] = "max-age=3600"
-    targets = ["/maps/1", "/pinned", *(f"/filler/{n}" for n in range(30))]
+    targets = ["/maps/1", "/pinned", "/read", *(f"/filler/{n}" for n in range(30))]
     for number, target in enumerate(targets):
         origin.put(target, {"v": f"{number:060000}"})
     pin(holdfast, "/pinned")
     for target in targets:
         assert holdfast.get(target).status == 200
-    for target in ("/maps/1", "/pinned", "/filler/29"):
+        assert holdfast.get("/read").status == 200
+    assert len(origin.seen(path="/read")) == 1
+    for target in ("/maps/1", "/pinned", "/read", "/filler/29"):
         assert cached(holdfast, target), target
     assert not cached(holdfast, "/filler/0")
 

@@ -71,6 +71,23 @@ import Testing
         await store.close()
     }
 
+    @Test func `What the view answered with counts as used`() async throws {
+        let view = ShardedHitView(memoryLimit: 1 << 20)
+        let store = try SQLiteStore.open(
+            folder: folder.path, options: StoreOptions(maxStoreSize: 100_000), clock: ManualClock(), log: SilentLog(),
+            view: view)
+        try await put("/hot", store)
+        try await put("/cold", store)
+        for number in 0..<20 {
+            view.offer(sampleHit("x"), "/hot")
+            #expect(view.body("/hot") == "x")
+            try await put("/filler/\(number)", store, byte: number + 2)
+        }
+        #expect(try await store.entry(key("/hot"))?.copies.count == 1)
+        #expect(try await store.entry(key("/cold")) == nil)
+        await store.close()
+    }
+
     @Test func `Eviction by age spares pins, unfinished operations and what was confirmed since`() async throws {
         let store = try folder.open()
         let operation = sampleOperation(1, nil)

@@ -126,13 +126,29 @@ import Testing
         refresher.stop()
     }
 
-    @Test func `Pinned entries are fetched when they are pinned, high priority first, missing ones too`() async throws {
+    @Test func `Pinned entries are fetched when they are pinned, missing ones too, until they are let go`() async throws
+    {
         await run(.none, until: 0)
+        try await know("/normal", age: 61)
+        for (target, priority) in [("/normal", PinPriority.normal), ("/zzz", .high)] {
+            try await fixture.store.commit([.setPin(key(target), priority)], durable: false)
+            refresher.pinChanged(key(target), to: priority)
+        }
+        await wait(for: 2)
+        #expect(Set(asked.targets) == ["/zzz", "/normal"])
+        refresher.pinChanged(key("/normal"), to: nil)
+        clock.advance(by: 61)
+        refresher.wake()
+        await wait(for: 3)
+        #expect(asked.targets.dropFirst(2) == ["/zzz"])
+        refresher.stop()
+    }
+
+    @Test func `Pins that were there before are found at the start, those of high priority first`() async throws {
         try await know("/normal", age: 61)
         try await fixture.store.commit(
             [.setPin(key("/normal"), .normal), .setPin(key("/zzz"), .high)], durable: false)
-        refresher.wake()
-        await wait(for: 2)
+        await run(.none, until: 2)
         #expect(asked.targets == ["/zzz", "/normal"])
         refresher.stop()
     }
@@ -141,8 +157,13 @@ import Testing
         try await fixture.store.commit(
             [.setPin(key("/normal"), .normal), .setPin(key("/high"), .high)], durable: false)
         fixture.network.answered(status: 503)
-        await run(.periodically, until: 1)
+        await run(.atStartup, until: 1)
         #expect(asked.targets == ["/high"])
+        fixture.network.answered(status: 200)
+        while clock.nextWake == nil { await Task.yield() }
+        clock.advance(by: fixture.settings.current.periodicRefreshInterval)
+        await wait(for: 3)
+        #expect(asked.targets.contains("/normal"))
         refresher.stop()
     }
 

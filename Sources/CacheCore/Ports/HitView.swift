@@ -88,6 +88,10 @@ package protocol HitView: Sendable {
     /// or an operation of its lane, before the commit is answered.
     func invalidate(_ key: EntryKey)
 
+    /// Whether the target was answered from here, under either route, since this was asked last. For the store, which sees nothing
+    /// of such hits: it evicts what is used least.
+    func takeUse(of key: EntryKey) -> Bool
+
     /// What the hits take in memory, in bytes.
     var bytes: Int64 { get }
 

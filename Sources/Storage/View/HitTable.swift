@@ -33,6 +33,20 @@ struct HitTable {
         return slots[place].block
     }
 
+    /// Whether a block of the key was found since this was asked last, or since the hand passed.
+    mutating func takeUse(of key: HitKey, hash: UInt64) -> Bool {
+        var wasUsed = false
+        var place = home(hash)
+        while let block = slots[place].block {
+            if slots[place].hash == hash, slots[place].isUsed, block.isFor(key) {
+                slots[place].isUsed = false
+                wasUsed = true
+            }
+            place = (place + 1) & mask
+        }
+        return wasUsed
+    }
+
     /// Puts a block in place of the key's former one with the same selecting fields, and evicts others until it fits. One that takes
     /// more than half of the limit is left out: it would push out nearly all others.
     mutating func insert(_ block: HitBlock, for key: HitKey, hash: UInt64) {

@@ -67,6 +67,18 @@ package final class ShardedHitView: HitView {
         }
     }
 
+    package func takeUse(of key: EntryKey) -> Bool {
+        Self.withHitKey(key, .resources) { key in
+            let hash = hash(of: key)
+            var other = key
+            other.route = .files
+            return shard(hash).table.withLock { table in
+                let isUsed = table.takeUse(of: key, hash: hash)
+                return table.takeUse(of: other, hash: hash) || isUsed
+            }
+        }
+    }
+
     package func invalidateAll() {
         for index in shards.indices {
             // What was in the table is freed after the lock is let go.

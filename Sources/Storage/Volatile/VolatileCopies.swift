@@ -115,11 +115,12 @@ struct VolatileCopies {
         return moving.flatMap { [$0.key, EntryKey(partition: destination, target: $0.key.target)] }
     }
 
-    /// Whether `bytes` more fit once what may go is gone.
+    /// Whether `bytes` more fit once what may go is gone. `view` tells which were used without being asked for here.
     mutating func makeRoom(
-        for bytes: Int64, sparing busy: Set<EntryKey>, under policies: PolicyTable
+        for bytes: Int64, sparing busy: Set<EntryKey>, under policies: PolicyTable, view: (any HitView)?
     ) -> (fits: Bool, gone: [EntryKey]) {
         guard size + bytes > limit else { return (true, []) }
+        for key in entries.keys where view?.takeUse(of: key) ?? false { noteUse(of: key) }
         var gone: [EntryKey] = []
         for (key, _) in used.sorted(by: { $0.value < $1.value }) where size + bytes > limit {
             guard let entry = entries[key], entry.isEvictable(under: policies), !busy.contains(key) else { continue }

@@ -32,7 +32,7 @@ package final class VolatileStore: Store {
         let policies = journal.shared.options.policies()
         let (touched, fits) = copies.withLock { copies in
             let touched = copies.apply(own, sparing: busy)
-            let room = copies.makeRoom(for: 0, sparing: busy.union(touched), under: policies)
+            let room = copies.makeRoom(for: 0, sparing: busy.union(touched), under: policies, view: view)
             // What can't stay is not kept at all: a copy can be had again.
             if !room.fits {
                 for case .putCopy(let key, _) in own { _ = copies.apply([.removeEntry(key)]) }
@@ -108,7 +108,7 @@ package final class VolatileStore: Store {
         guard bytes <= limit else { throw .tooLarge }
         let busy = journal.shared.memory.busy
         let policies = journal.shared.options.policies()
-        let room = copies.withLock { $0.makeRoom(for: bytes, sparing: busy, under: policies) }
+        let room = copies.withLock { $0.makeRoom(for: bytes, sparing: busy, under: policies, view: view) }
         for key in room.gone { view?.invalidate(key) }
         if !room.fits { throw .full }
     }

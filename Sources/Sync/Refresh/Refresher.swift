@@ -21,6 +21,7 @@ package final class Refresher: Sendable {
     private let clock: any Clock
     private let log: any Log
     private let entries: any EntryRefreshing
+    private let pinned = PinnedKeys()
     private let guarded = Mutex(Guarded())
     /// What makes the task look again; signals that come meanwhile are one.
     private let signals: AsyncStream<Void>
@@ -50,7 +51,13 @@ package final class Refresher: Sendable {
         wake()
     }
 
-    /// The service came online, a pin was set, or the settings have changed.
+    /// A pin was set or removed.
+    package func pinChanged(_ key: EntryKey, to priority: PinPriority?) {
+        pinned.set(priority, of: key)
+        wake()
+    }
+
+    /// The service came online, or the settings have changed.
     package func wake() { signal.yield() }
 
     /// Ends. What a request under way brings is no longer kept once the store is closed.
@@ -74,7 +81,7 @@ package final class Refresher: Sendable {
             let next = clock.now + settings.current.periodicRefreshInterval
             if isDone { isFirst = false }
             if isDone, wantsAll { due = next }
-            if policy == .periodically { wake(at: due > clock.now ? due : next) }
+            if policy == .periodically || !isDone { wake(at: due > clock.now ? due : next) }
         }
     }
 
@@ -111,24 +118,40 @@ package final class Refresher: Sendable {
 
     // MARK: Refreshing
 
-    /// One look through all entries: pinned ones first. False where the origin went away meanwhile.
+    /// One look at what is due, pinned entries first. False where not all could be asked for: the origin is away or in trouble.
     private func round(wantsAll: Bool) async -> Bool {
-        var high: [EntryKey] = []
-        var normal: [EntryKey] = []
-        await forEachPage { entries, settings in
-            for entry in entries where entry.pin != nil && isDue(entry, settings) {
-                if entry.pin == .high { high.append(entry.key) } else { normal.append(entry.key) }
-            }
-            return true
-        }
-        guard await refresh(high) else { return false }
+        await readPins()
+        let (high, normal) = pinned.all
+        guard await refresh(due(high)) else { return false }
         // An origin in trouble is asked for what matters most alone.
-        guard network.state != .degraded else { return true }
-        guard await refresh(normal) else { return false }
+        guard network.state != .degraded else { return false }
+        guard await refresh(due(normal)) else { return false }
         guard wantsAll else { return true }
         return await forEachPage { entries, settings in
             await refresh(entries.filter { $0.pin == nil && isDue($0, settings) }.map(\.key))
         }
+    }
+
+    /// Looks through all entries for pins, once an interval at most: a network that comes and goes is no reason.
+    private func readPins() async {
+        let now = clock.now
+        guard pinned.beginReading(at: now, lifetime: settings.current.periodicRefreshInterval) else { return }
+        var found: [EntryKey: PinPriority] = [:]
+        let isWhole = await forEachPage { entries, _ in
+            for entry in entries { found[entry.key] = entry.pin }
+            return true
+        }
+        if isWhole { pinned.replace(by: found, readAt: now) }
+    }
+
+    private func due(_ keys: [EntryKey]) async -> [EntryKey] {
+        let settings = settings.current
+        var due: [EntryKey] = []
+        for key in keys {
+            guard let entry = try? await store.entry(key), entry.pin != nil, isDue(entry, settings) else { continue }
+            due.append(key)
+        }
+        return due
     }
 
     private func isDue(_ entry: Entry, _ settings: Settings) -> Bool {

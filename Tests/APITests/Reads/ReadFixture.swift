@@ -84,6 +84,8 @@ final class DictionaryView: HitView {
         }
     }
 
+    func takeUse(of key: EntryKey) -> Bool { false }
+
     func ticket(_ key: EntryKey) -> UInt64 { tickets.withLock { $0 } }
 
     func publish(_ hit: PreparedHit, for key: EntryKey, route: Route, ticket: UInt64) {

@@ -104,6 +104,16 @@ import Testing
         #expect(view.body("/b", route: .files) == "b")
     }
 
+    @Test(arguments: [Route.resources, .files])
+    func `A use is told once, under whichever route it was`(route: Route) {
+        view.offer(sampleHit("a"), "/a", route: route)
+        #expect(!view.takeUse(of: entryKey("/a")))
+        #expect(view.body("/a", route: route) == "a")
+        #expect(view.takeUse(of: entryKey("/a")))
+        #expect(!view.takeUse(of: entryKey("/a")))
+        #expect(view.body("/a", route: route) == "a")
+    }
+
     @Test func `A hit read before an invalidation is not published after it`() {
         let ticket = view.ticket(entryKey("/a"))
         view.invalidate(entryKey("/a"))
