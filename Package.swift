@@ -44,7 +44,13 @@ let package = Package(
 
         // the service
         .target(name: "Sync", dependencies: ["CacheCore", "HTTPModel"], swiftSettings: strict),
-        .target(name: "API", dependencies: ["CacheCore", "HTTPModel"], swiftSettings: strict),
+        .target(
+            name: "API", dependencies: ["CacheCore", "HTTPModel"],
+            // Served from PageText.swift, which scripts/embed-ui makes of them.
+            exclude: [
+                "UI/index.html", "UI/style.css", "UI/app.js", "UI/document.js", "UI/conflict.js", "UI/events.js",
+            ],
+            swiftSettings: strict),
         .target(
             name: "HoldfastService",
             dependencies: [

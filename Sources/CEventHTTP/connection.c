@@ -275,6 +275,7 @@ static void on_read(evutil_socket_t descriptor, short what, void *argument) {
             break;
         case EXCHANGE:
             hl_use_body(c); /* a half-closed client still gets its answer */
+            if (c->exchange) loop->callbacks.left(c->exchange);
             break;
         case DISCARD:
             hl_close_after_output(c);

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -120,6 +122,9 @@ int hl_loop_add_listener(hl_loop *loop, int descriptor, int number) {
     if (!listener) return ENOMEM;
     listener->loop = loop;
     listener->number = number;
+    /* Accepted sockets inherit it: bytes that a vanished client never confirms count as not taken. No matter to a Unix socket. */
+    unsigned int patience = (unsigned int)(loop->limits.write_seconds * 1000);
+    setsockopt(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience, sizeof patience);
     listener->event = event_new(loop->base, descriptor, EV_READ | EV_PERSIST, on_accept, listener);
     if (!listener->event || event_add(listener->event, NULL) != 0) {
         if (listener->event) event_free(listener->event);

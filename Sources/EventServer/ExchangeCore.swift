@@ -12,12 +12,14 @@ enum ExchangeStep: Sendable {
     case writePart(FilePart, CheckedContinuation<Result<Void, ExchangeError>, Never>)
     /// The last bytes of an answer, and its end.
     case finish([UInt8], keepAlive: Bool)
+    /// Calls when the client has left.
+    case watch(@Sendable () -> Void)
     case abort
 }
 
 /// The loop's side of an exchange. The connection holds one reference from attachment until it is finished, aborted or closed.
 ///
-/// Unchecked: `connection`, `reader` and `writer` are touched on the loop's thread only; `answer` has its lock.
+/// Unchecked: `connection`, `reader`, `writer` and what tells of the client's leaving are touched on the loop's thread only; `answer` has its lock.
 final class ExchangeCore: @unchecked Sendable {
     /// How far the answer is.
     struct Answer {
@@ -53,6 +55,8 @@ final class ExchangeCore: @unchecked Sendable {
     private var writer: CheckedContinuation<Result<Void, ExchangeError>, Never>?
     /// What the connection is sending.
     private var part: FilePart?
+    private var departure: (@Sendable () -> Void)?
+    private var hasLeft = false
     /// Set on the loop's thread; nothing more comes after.
     private var bodyEnd: Result<[UInt8]?, ExchangeError>?
 
@@ -98,6 +102,9 @@ final class ExchangeCore: @unchecked Sendable {
                 writer = continuation
                 hl_connection_notify_drained(connection)
             }
+        case .watch(let call):
+            departure = call
+            if connection == nil || hasLeft { clientLeft() }
         case .writePart(let part, let continuation):
             guard let connection else { return continuation.resume(returning: .failure(.disconnected)) }
             self.part = part
@@ -108,10 +115,12 @@ final class ExchangeCore: @unchecked Sendable {
                 _ = bytes.withUnsafeBytes { hl_connection_write(connection, $0.baseAddress, $0.count) }
             }
             guard let connection else { return }
+            departure = nil
             detach()
             hl_connection_finish(connection, keepAlive ? 1 : 0)
         case .abort:
             guard let connection else { return }
+            departure = nil
             detach()
             hl_connection_abort(connection)
         }
@@ -186,7 +195,16 @@ final class ExchangeCore: @unchecked Sendable {
         writer.take()?.resume(returning: .success(()))
     }
 
-    func connectionClosed() { detach() }
+    /// The client has closed its side: it sends no more, and may still read.
+    func clientLeft() {
+        hasLeft = true
+        departure.take()?()
+    }
+
+    func connectionClosed() {
+        clientLeft()
+        detach()
+    }
 
     /// Releases the connection's reference: `self` may end with it.
     private func detach() {

@@ -186,6 +186,7 @@ final class Loop<Handler: RequestHandler>: LoopBase, @unchecked Sendable {
             request: { loop($0).requested($1!, $2!, listener: $3, now: $4) },
             body: { core($0).bodyArrived(UnsafeRawBufferPointer(start: $1, count: $2), how: Int($3)) },
             drained: { core($0).drained() },
+            left: { core($0).clientLeft() },
             closed: { core($0).connectionClosed() },
             woken: { loop($0).runJobs() },
             refuse: { loop($0).refuse(Int($1), String(cString: $2!)) })

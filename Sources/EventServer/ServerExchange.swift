@@ -109,6 +109,8 @@ final class ServerExchange: Exchange {
         core.post(.finish(isChunked ? Array("0\r\n\r\n".utf8) : [], keepAlive: keepAlive))
     }
 
+    func onDeparture(_ call: @escaping @Sendable () -> Void) { core.post(.watch(call)) }
+
     func abort() {
         core.answer.withLock { answer in
             answer.hasBegun = true

@@ -20,6 +20,7 @@ struct Application {
     private let refresher: Refresher
     private let server: EventServer<Service<ShardedHitView>>
     private let view: ShardedHitView
+    private let hub: EventHub
     private let readiness: Readiness
 
     /// Whether start is over and stop has not begun.
@@ -34,7 +35,6 @@ struct Application {
         let clock = SystemClock()
         let settings = SettingsBox(configuration.settings)
         let view = ShardedHitView(memoryLimit: configuration.memoryLimit)
-        let events = EventLog(log: log)
         let options = StoreOptions(
             maxStoreSize: configuration.maxStoreSize, receiptRetention: configuration.settings.receiptRetention,
             maxBodySize: configuration.settings.maxBodySize, mode: configuration.cacheMode.mode,
@@ -47,6 +47,9 @@ struct Application {
             throw ConfigurationError("data: \(configuration.data): \(error)")
         }
         let store = StoreRouter(standard, view: view)
+        let hub = EventHub(clock: clock, epoch: store.epoch, heartbeat: configuration.heartbeat)
+        let operationCounters = OperationCounters()
+        let events = EventFanOut([EventLog(log: log), operationCounters, hub])
         let origin = CurlOrigin(try Self.originOptions(configuration))
         let connectivity = Connectivity(origin: origin, clock: clock, settings: settings, events: events, log: log)
         let queue = OperationQueue(store: store, clock: clock, events: events, settings: settings)
@@ -54,7 +57,7 @@ struct Application {
         let stores = StoreManager(
             router: store, queue: queue,
             locations: StoreLocations(data: configuration.data, roots: configuration.storeRoots),
-            data: configuration.data, options: options, clock: clock, log: log, view: view)
+            data: configuration.data, options: options, clock: clock, events: events, log: log, view: view)
         do { try await stores.open(configuration.stores) } catch {
             await store.close()
             throw error
@@ -94,7 +97,8 @@ struct Application {
         let service = Service(
             context: context, view: view, writes: WriteService(context: context, flights: flights),
             management: ManagementService(
-                context: context, counters: counters, stores: stores, invalidateView: { view.invalidateAll() },
+                context: context, counters: counters, events: hub, operationCounters: operationCounters,
+                stores: stores, invalidateView: { view.invalidateAll() },
                 isReady: { readiness.isReady.load(ordering: .relaxed) },
                 pinChanged: { key, priority in
                     queue.pinChanged(key, to: priority)
@@ -128,6 +132,7 @@ struct Application {
         self.deliverer = deliverer
         self.refresher = refresher
         self.view = view
+        self.hub = hub
         log.write(
             .info, "listening",
             [("addresses", server.boundAddresses.joined(separator: ", ")), ("origin", origin.base)])
@@ -152,6 +157,7 @@ struct Application {
     /// Stops listening, lets running work end, saves.
     func stop() async {
         readiness.isReady.store(false, ordering: .relaxed)
+        hub.close()
         refresher.stop()
         await server.stop(deadline: 5)
         await deliverer.stop(deadline: SystemClock().now + 3)
@@ -187,6 +193,7 @@ struct Application {
         limits.body = configuration.settings.maxBodySize
         if let connections = configuration.maxConnections { limits.connections = Int64(connections) }
         if let headTime = configuration.headTime { limits.headTime = headTime }
+        if let writeTime = configuration.writeTime { limits.writeTime = writeTime }
         if let idle = configuration.idleConnectionTime { limits.idleTime = idle }
         return limits
     }

@@ -1,6 +1,7 @@
 import CacheCore
 
-/// Writes events that an operator wants to find in the log: operations that change state and conflicts. (Connectivity logs its own.)
+/// Writes events that an operator wants to find in the log: operations that change state and conflicts. (Connectivity and stores log
+/// their own.)
 struct EventLog: EventSink {
     let log: any Log
 
@@ -16,7 +17,7 @@ struct EventLog: EventSink {
                 ])
         case .conflict(let conflict):
             log.write(.info, "conflict", [("id", conflict.id), ("kind", conflict.kind.rawValue)])
-        case .network, .entry: break
+        case .network, .entry, .store: break
         }
     }
 }

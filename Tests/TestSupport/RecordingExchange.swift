@@ -24,6 +24,7 @@ package final class RecordingExchange: Exchange {
     private let ended = Latch()
     private let mayWrite: Latch
     private let leavesAfter: Int
+    private let departure = Mutex<(@Sendable () -> Void)?>(nil)
 
     /// `mayWrite`: the client reads nothing before it opens. `leavesAfter`: the client goes away after that many bytes.
     package init(
@@ -76,6 +77,11 @@ package final class RecordingExchange: Exchange {
         }
         if count > leavesAfter { throw .disconnected }
     }
+
+    package func onDeparture(_ call: @escaping @Sendable () -> Void) { departure.withLock { $0 = call } }
+
+    /// The client closes its side.
+    package func leave() { departure.withLock { $0.take() }?() }
 
     package func finish() {
         kept.withLock { $0.isWhole = true }

@@ -68,6 +68,7 @@ extension ManagementService {
             throw Self.absent
         }
         try await context.store.commit([.removeEntry(key)], durable: true)
+        context.events.emit(.entry(key, state: "synced", deleted: true))
         return .noContent
     }
 
@@ -112,6 +113,7 @@ extension ManagementService {
             if !clean.isEmpty {
                 try await context.store.commit(clean.map { .removeEntry($0.key) }, durable: true)
                 evicted += clean.count
+                for entry in clean { context.events.emit(.entry(entry.key, state: "synced", deleted: true)) }
             }
             after = page.next
         } while after != nil

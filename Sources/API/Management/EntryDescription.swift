@@ -9,9 +9,8 @@ extension ManagementService {
     ]
 
     func state(_ entry: Entry) -> String {
-        if let edit = context.queue.localEdit(of: entry.key) { return edit.syncState }
-        if context.queue.conflict(of: entry.key) != nil { return "conflict" }
-        return entry.copies.first?.isListed ?? false ? "listed" : "synced"
+        let state = context.queue.syncState(of: entry.key)
+        return state == "synced" && entry.copies.first?.isListed ?? false ? "listed" : state
     }
 
     func json(_ entry: Entry) async throws -> JSONValue {

@@ -6,7 +6,7 @@ struct ManagementReply: Sendable {
     enum Body: Sendable {
         case bytes([UInt8])
         case stored(Content)
-        /// What the closure writes, of a length that nobody knows before.
+        /// What the closure writes, of a length that nobody knows before; it may go on until the client has left.
         case stream(@Sendable (any Exchange) async throws -> Void)
     }
 

@@ -6,6 +6,8 @@ package struct ManagementService: ManagementHandler {
     let context: ServiceContext
     let counters: Counters
     let stores: any StoreKeeping
+    let events: EventHub
+    let operationCounters: OperationCounters
     /// Seconds since 1970.
     let startedAt: Double
     let invalidateView: @Sendable () -> Void
@@ -15,16 +17,19 @@ package struct ManagementService: ManagementHandler {
     typealias Handler = @Sendable (ManagementCall) async throws -> ManagementReply
     typealias Methods = [(method: HTTPMethod, handler: Handler)]
 
-    /// `counters` are the service's. `invalidateView` forgets all prepared hits, called when policies changed; `isReady` tells
-    /// /health/ready whether start is over and stop has not begun; `pinChanged` is told of pins that were set and removed. All are
-    /// callable from any thread.
+    /// `counters` are the service's; `events` and `operationCounters` are told of all that happens. `invalidateView` forgets all
+    /// prepared hits, called when policies changed; `isReady` tells /health/ready whether start is over and stop has not begun;
+    /// `pinChanged` is told of pins that were set and removed. All are callable from any thread.
     package init(
-        context: ServiceContext, counters: Counters, stores: any StoreKeeping,
-        invalidateView: @escaping @Sendable () -> Void, isReady: @escaping @Sendable () -> Bool,
+        context: ServiceContext, counters: Counters, events: EventHub, operationCounters: OperationCounters,
+        stores: any StoreKeeping, invalidateView: @escaping @Sendable () -> Void,
+        isReady: @escaping @Sendable () -> Bool,
         pinChanged: @escaping @Sendable (EntryKey, PinPriority?) -> Void = { _, _ in }
     ) {
         self.context = context
         self.counters = counters
+        self.events = events
+        self.operationCounters = operationCounters
         self.stores = stores
         self.invalidateView = invalidateView
         self.isReady = isReady
@@ -62,6 +67,8 @@ package struct ManagementService: ManagementHandler {
         case "conflicts": return conflictMethods(Array(path.dropFirst(2)))
         case "partitions": return partitionMethods(Array(path.dropFirst(2)))
         case "stores": return storeMethods(Array(path.dropFirst(2)))
+        case "ui": return pageMethods(Array(path.dropFirst(2)))
+        case "events" where path.count == 2: return [(.get, eventStream)]
         case "sync" where path.count == 2: return [(.post, sync)]
         default: return path.count == 2 ? settingMethods(path[1]) : nil
         }

@@ -494,6 +494,49 @@ enum OpenAPIText {
                 '409': {$ref: '#/components/responses/Problem'}
                 '507': {$ref: '#/components/responses/Problem'}
                 default: {$ref: '#/components/responses/Problem'}
+          /cache/events:
+            get:
+              operationId: listenToEvents
+              summary: What happens, as server-sent events
+              description: >-
+                Goes on until the client leaves. Each event has an id, its type and one line of data, an Event as JSON. The first line tells where
+                the stream stands; comments in between show that it lives. A client that comes back with Last-Event-ID gets what it missed,
+                or a resync where that is no longer known: read again what is shown. So does one that reads too slowly, whose stream ends then.
+              tags: [service]
+              parameters:
+              - {$ref: '#/components/parameters/partitionList'}
+              - name: Last-Event-ID
+                in: header
+                description: The id of the last event that was read.
+                schema: {type: string}
+              responses:
+                '200':
+                  description: Events of the caller's partition, of none, and of the service.
+                  content:
+                    text/event-stream:
+                      schema: {type: string}
+                      example: |
+                        id: 3-17
+
+                        id: 3-18
+                        event: network
+                        data: {"id":"3-18","type":"network","at":"2026-01-02T03:04:05Z","network":{"from":"online","to":"offline"}}
+
+                default: {$ref: '#/components/responses/Problem'}
+          /cache/ui:
+            get:
+              operationId: page
+              summary: A page for people
+              description: Network, stores, queue, failed writes and conflicts, live. It asks for the token itself; its files lie below this path.
+              tags: [service]
+              security: []
+              responses:
+                '200':
+                  description: The page.
+                  content:
+                    text/html:
+                      schema: {type: string}
+                default: {$ref: '#/components/responses/Problem'}
           /cache/sync:
             post:
               operationId: sync

@@ -66,6 +66,12 @@ extension ManagementService {
                 ("{state=\"unknown\"}", Int64(counts.unknown)), ("{state=\"failed\"}", Int64(counts.failed)),
                 ("{state=\"conflict\"}", Int64(counts.conflict)),
             ])
+        add(
+            "operation_changes_total", "counter", "Changes of states since start; from none at acceptance.",
+            operationCounters.changes.map {
+                ("{from=\"\($0.from?.rawValue ?? "")\",to=\"\($0.to.rawValue)\"}", $0.count)
+            })
+        add("event_listeners", "gauge", "Open streams of /cache/events.", [("", Int64(events.listenerCount))])
         add("conflicts", "gauge", "Open conflicts.", [("", Int64(counts.openConflicts))])
         let usage = await context.store.usage()
         add(

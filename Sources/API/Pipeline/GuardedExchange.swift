@@ -38,6 +38,8 @@ final class GuardedExchange: Exchange {
     func write(_ piece: [UInt8]) async throws(ExchangeError) { try await inner.write(piece) }
     func write(_ part: FilePart) async throws { try await inner.write(part) }
 
+    func onDeparture(_ call: @escaping @Sendable () -> Void) { inner.onDeparture(call) }
+
     func finish() {
         if move(from: .begun, to: .ended) { inner.finish() }
     }

@@ -131,6 +131,7 @@ extension Fetch {
             // What was asked for before a write may show the state before it.
             if !isCurrent() { copy.isExpired = true }
             await commit([.putCopy(request.key, copy)])
+            announce(copy)
             await ListKeeper(
                 context: context, request: request, isDurable: isDurable,
                 earlier: revalidate.first { $0.selecting == copy.selecting }
@@ -148,6 +149,11 @@ extension Fetch {
             if !isShort { return }
         }
         if let last { await spool.append(last) }
+    }
+
+    private func announce(_ copy: ServerCopy) {
+        context.events.emit(
+            .entry(request.key, state: context.queue.syncState(of: request.key), deleted: copy.isGone))
     }
 
     /// Commits a piece that begins at `start`.
@@ -173,7 +179,10 @@ extension Fetch {
             while let piece = try await source.next() { try await writer.append(piece) }
             var copy = all.head
             copy.content = try await writer.finish()
-            if isCurrent() { await commit([.putCopy(request.key, copy)]) }
+            if isCurrent() {
+                await commit([.putCopy(request.key, copy)])
+                announce(copy)
+            }
         } catch {
             // The parts stay, and serve as well.
             writer.discard()

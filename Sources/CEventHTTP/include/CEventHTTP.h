@@ -95,6 +95,8 @@ typedef struct hl_callbacks {
     int (*request)(void *context, hl_connection *connection, const hl_request *request, int listener, double now);
     void (*body)(void *exchange, const uint8_t *bytes, size_t length, int how);
     void (*drained)(void *exchange);
+    /* The client has closed its side of the connection. */
+    void (*left)(void *exchange);
     /* The connection is gone; the exchange is detached. */
     void (*closed)(void *exchange);
     void (*woken)(void *context);

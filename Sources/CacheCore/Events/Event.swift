@@ -4,6 +4,8 @@ package enum Event: Sendable {
     case entry(EntryKey, state: String, deleted: Bool)
     case conflict(Conflict)
     case network(from: String, to: String)
+    /// A store was attached, started, stopped or detached.
+    case store(name: String, state: String)
 }
 
 /// Takes events; must not block. Callable from any thread.

@@ -92,6 +92,10 @@ package protocol Exchange: AnyObject, Sendable {
     /// Ends a body begun with `begin`.
     func finish()
 
+    /// Calls once when the client has closed its side or the connection is gone, at once where that has happened, never after the
+    /// answer has ended. For answers that wait for something without reading or writing. Set at most once; must not block.
+    func onDeparture(_ call: @escaping @Sendable () -> Void)
+
     /// Breaks the connection off, so that a client never takes a cut body for a whole one.
     func abort()
 }

@@ -36,6 +36,9 @@ package final class OperationQueue: WriteQueue, DeliveryQueue {
             book.dropFarWaits(now: clock.now)
             return Array(book.lanes.keys)
         }
+        for before in image.operations where before.state == .sending {
+            if let operation = operation(before.id) { events.emit(.operation(operation, from: .sending)) }
+        }
         Task {
             for lane in lanes where (try? await store.entry(lane))??.pin == .high { pinChanged(lane, to: .high) }
         }

@@ -274,6 +274,11 @@ package protocol DeliveryQueue: Sendable {
 }
 
 extension WriteQueue {
+    /// `Sync-State` of the entry: of its local edit, else `conflict` where one is open, else `synced`.
+    package func syncState(of key: EntryKey) -> String {
+        localEdit(of: key)?.syncState ?? (conflict(of: key) == nil ? "synced" : "conflict")
+    }
+
     /// Where nothing is queued for members.
     package func pendingCreates(in key: EntryKey) -> [Operation] { [] }
 }

@@ -26,6 +26,9 @@ package struct Configuration: Sendable {
     package var maxConnections: Int?
     package var idleConnectionTime: Double?
     package var headTime: Double?
+    package var writeTime: Double?
+    /// Seconds between the comments of an event stream.
+    package var heartbeat: Double
     package var logLevel: LogLevel
     package var cacheMode: CacheModeRequest
     package var strategy: StrategyName
@@ -53,9 +56,11 @@ package struct Configuration: Sendable {
         firstByteTimeout = try Self.seconds(source, "timeouts", timeouts, "firstByte")
         idleTimeout = try Self.seconds(source, "timeouts", timeouts, "idle")
         totalTimeout = try Self.seconds(source, "timeouts", timeouts, "total")
-        let limits = try Self.object(source, "limits", keys: ["connections", "head", "idle"])
+        let limits = try Self.object(source, "limits", keys: ["connections", "head", "heartbeat", "idle", "write"])
         maxConnections = try Self.count(source, "limits", limits, "connections")
         headTime = try Self.seconds(source, "limits", limits, "head")
+        writeTime = try Self.seconds(source, "limits", limits, "write")
+        heartbeat = try Self.seconds(source, "limits", limits, "heartbeat") ?? 15
         idleConnectionTime = try Self.seconds(source, "limits", limits, "idle")
         let level = try source.string("logLevel") ?? "info"
         guard let logLevel = LogLevel(rawValue: level) else {

@@ -12,6 +12,7 @@ final class StoreManager: StoreKeeping {
     private let register: StoreRegister
     private let options: StoreOptions
     private let clock: any Clock
+    private let events: any EventSink
     private let log: any Log
     private let view: any HitView
     private let standard: StoreRequest
@@ -23,13 +24,14 @@ final class StoreManager: StoreKeeping {
     /// `options` are the default store's, which the others have where they name none of their own.
     init(
         router: StoreRouter, queue: OperationQueue, locations: StoreLocations, data: String, options: StoreOptions,
-        clock: any Clock, log: any Log, view: any HitView
+        clock: any Clock, events: any EventSink, log: any Log, view: any HitView
     ) {
         self.router = router
         self.queue = queue
         self.locations = locations
         self.options = options
         self.clock = clock
+        self.events = events
         self.log = log
         self.view = view
         register = StoreRegister(data: data)
@@ -115,6 +117,7 @@ final class StoreManager: StoreKeeping {
                     records[index].request.isStarted = isStarted
                 }
             }
+            announce(name)
             try save()
             return try await describe(request)
         }
@@ -135,6 +138,7 @@ final class StoreManager: StoreKeeping {
                 records[index].waiting = Set(image.operations.map(\.lane.target))
             }
             await store.close()
+            events.emit(.store(name: name, state: "detached"))
             log.write(.info, "store detached", [("name", name), ("operations", String(image.operations.count))])
             try save()
         }
@@ -191,7 +195,13 @@ final class StoreManager: StoreKeeping {
             records.removeAll { $0.request.name == request.name }
             records.append(.init(request: request, isConfigured: isConfigured))
         }
+        announce(request.name)
         log.write(.info, "store attached", [("name", request.name), ("type", request.type.rawValue)])
+    }
+
+    private func announce(_ name: String) {
+        guard let status = router.status(of: name) else { return }
+        events.emit(.store(name: name, state: status.rawValue))
     }
 
     private func makeStore(_ request: StoreRequest) async throws -> any Store {

@@ -9,9 +9,11 @@ struct ManagementFixture {
     let writes = WriteFixture()
     let delivery = ScriptedDelivery()
     let stores = RecordingStores()
+    let hub: EventHub
     let service: ManagementService
 
     init() {
+        hub = EventHub(clock: writes.clock, epoch: writes.store.epoch, heartbeat: 15)
         let context = ServiceContext(
             store: writes.store, uploads: writes.uploads, origin: writes.origin, queue: writes.queue,
             delivery: delivery, network: writes.network, credentials: CredentialKeeper(), settings: writes.settings,
@@ -20,7 +22,8 @@ struct ManagementFixture {
             hash: { PlainHash($0) },
             partitionHash: { _, _ in PartitionID(high: 1, low: 2) })
         service = ManagementService(
-            context: context, counters: Counters(), stores: stores, invalidateView: {}, isReady: { true })
+            context: context, counters: Counters(), events: hub, operationCounters: OperationCounters(),
+            stores: stores, invalidateView: {}, isReady: { true })
     }
 
     /// One request; a problem that is thrown is the reply.

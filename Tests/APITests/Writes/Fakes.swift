@@ -32,6 +32,7 @@ final class ClientExchange: Exchange {
     }
     func begin(_ head: ResponseHead, length: Int64?) { kept.withLock { $0.head = head } }
     func write(_ piece: [UInt8]) async throws(ExchangeError) { kept.withLock { $0.body += piece } }
+    func onDeparture(_ call: @escaping @Sendable () -> Void) {}
     func finish() {}
     func abort() { kept.withLock { $0.wasAborted = true } }
 }
