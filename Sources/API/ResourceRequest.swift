@@ -98,6 +98,6 @@ package final class ResourceRequest: Sendable {
             head: head, route: route, key: key, credentials: credentials, isProven: isProven,
             requestPolicy: requestPolicy, configuredPolicy: configuredPolicy, saveIfOffline: saveIfOffline,
             deleteIfOffline: deleteIfOffline, persistentState: persistentState, originFields: originFields,
-            settings: settings, hasSecretParameter: hasSecretParameter)
+            settings: settings, hasSecretParameter: hasSecretParameter, place: place)
     }
 }

@@ -102,10 +102,10 @@ def test_H13_answers_to_HEAD_have_no_body_and_keep_the_connection(shared_cache):
     assert received.count(b"body") == 1 and received.endswith(b"\r\n\r\nbody")
 
 
-def test_X23_an_interim_answer_reaches_the_client_and_is_not_stored(shared_cache):
+def test_X23_an_interim_answer_reaches_a_browser_and_is_not_stored(shared_cache):
     shared_cache.origin.script("/hints", Reply(
         FRESH, body=b"final", interim=[(102, []), (103, ["Link: </style.css>; rel=preload", "X-Hint: a"])]))
-    request = "GET /files/hints HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    request = "GET /files/hints HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Mode: navigate\r\nConnection: close\r\n\r\n"
     received = raw(shared_cache.holdfast.port, request)
     processing, hints, final = received.split(b"\r\n\r\n", 2)
     assert processing.startswith(b"HTTP/1.1 102 ")
@@ -117,7 +117,7 @@ def test_X23_an_interim_answer_reaches_the_client_and_is_not_stored(shared_cache
 
 def test_15_2_a_client_of_HTTP_1_0_gets_no_interim_answer(shared_cache):
     shared_cache.origin.script("/old", Reply(FRESH, body=b"final", interim=[(103, ["X-Hint: a"])]))
-    received = raw(shared_cache.holdfast.port, "GET /files/old HTTP/1.0\r\nHost: localhost\r\n\r\n")
+    received = raw(shared_cache.holdfast.port, "GET /files/old HTTP/1.0\r\nHost: localhost\r\nSec-Fetch-Mode: navigate\r\n\r\n")
     assert received.startswith(b"HTTP/1.1 200 ") and b"X-Hint" not in received and received.endswith(b"final")
 
 

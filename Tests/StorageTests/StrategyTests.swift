@@ -30,7 +30,8 @@ import Testing
     private var isPrepared: Bool {
         let target = Array(key.target.text.utf8)
         return target.withUnsafeBytes { bytes in
-            view.withHit(HitKey(partition: .none, route: .resources, target: bytes)) { _ in true }
+            let hit = HitKey(partition: .none, route: .resources, target: bytes)
+            return view.withHit(hit, selects: { _ in true }, { _ in true })
         }
     }
 

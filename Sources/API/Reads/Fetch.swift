@@ -149,9 +149,9 @@ struct Fetch: Sendable {
     func learn(
         fromHead response: OriginResponse, _ times: (request: Double, response: Double)
     ) async {
-        guard policy.fetchPolicy == .httpCache, response.status == 200, !isUnkept, mayStore,
-            let entry = try? await context.store.entry(request.key)
-        else { return }
+        guard policy.fetchPolicy == .httpCache, !isUnkept, mayStore else { return }
+        if response.status == 404 || response.status == 410 { await commit([.expire(request.key)]) }
+        guard response.status == 200, let entry = try? await context.store.entry(request.key) else { return }
         let judged = Validation.judged(
             entry.copies, byHead: response.fields, request: request.head.fields, requestTime: times.request,
             responseTime: times.response, epoch: context.store.epoch, isShared: isShared,
