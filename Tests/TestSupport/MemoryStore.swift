@@ -13,6 +13,7 @@ package final class MemoryStore: Store {
         var aliases: [EntryKey: TargetAlias] = [:]
         var bodies: [Digest: [UInt8]] = [:]
         var failure: StoreError?
+        var afterLookUp: (@Sendable () async -> Void)?
         var commits: [(changes: [StoreChange], durable: Bool)] = []
     }
     struct RecordKey: Hashable {
@@ -40,6 +41,12 @@ package final class MemoryStore: Store {
         set { state.withLock { $0.failure = newValue } }
     }
 
+    /// Runs between the look-up of an entry and its return.
+    package var afterLookUp: (@Sendable () async -> Void)? {
+        get { state.withLock { $0.afterLookUp } }
+        set { state.withLock { $0.afterLookUp = newValue } }
+    }
+
     /// What was committed, in order.
     package var commits: [(changes: [StoreChange], durable: Bool)] { state.withLock { $0.commits } }
 
@@ -54,7 +61,11 @@ package final class MemoryStore: Store {
         for key in try outcome.get() { view?.invalidate(key) }
     }
 
-    package func entry(_ key: EntryKey) async throws(StoreError) -> Entry? { state.withLock { $0.entries[key] } }
+    package func entry(_ key: EntryKey) async throws(StoreError) -> Entry? {
+        let (entry, pause) = state.withLock { ($0.entries[key], $0.afterLookUp) }
+        await pause?()
+        return entry
+    }
 
     package func entries(_ filter: EntryFilter, after: String?, limit: Int) async throws(StoreError) -> Page<Entry> {
         let all = state.withLock { Array($0.entries.values) }.filter { entry in

@@ -56,7 +56,6 @@ extension Read {
 
     /// Asks, alone or together with others, and answers.
     func ask(revalidate: [ServerCopy], stale: StaleUse, forward: CacheStatus.ForwardReason) async throws {
-        counters.count(.misses)
         let directives = CacheControl(request: request.head.fields)
         let partPlan = partPlan(copies: revalidate)
         let part = partPlan?.ask
@@ -72,7 +71,11 @@ extension Read {
         // Where the last answer was for its asker alone, who waits for another's only asks later.
         let key = mayJoin && !flights.isUnshareable(request.key) ? flightKey(part?.fill) : nil
         let wanted = partPlan?.wanted ?? 0..<Int64.max
-        let (flight, isNew) = key.map { flights.join($0, wanted: wanted) } ?? (Flight(), true)
+        guard
+            let (flight, isNew) = key.map({ flights.join($0, wanted: wanted, since: flightTicket) })
+                ?? (Flight(), true)
+        else { throw LookAgain() }
+        counters.count(.misses)
         let deadline = deadline(stale)
         if isNew { await begin(flight, revalidate, part: part, isOwn: isOwn, deadline) }
         let answer = await flight.answer(by: deadline, clock: context.clock)

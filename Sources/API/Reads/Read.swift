@@ -17,6 +17,8 @@ struct Read: Sendable {
     /// nil where the answer must not be prepared for the view.
     let isPublishable: HitPublisher?
     let ticket: UInt64
+    /// nil where the entry is not looked up again.
+    let flightTicket: UInt64?
 
     /// The effective copy of an edit; the plan only says whether the origin is asked for the server copy meanwhile.
     func answer(_ edit: LocalEdit, isOnline: Bool) async throws {
@@ -154,8 +156,7 @@ struct Read: Sendable {
         guard !request.isTemporary, context.network.state.isOnline else { return }
         let copies = entry?.copies ?? []
         let key = flightKey()
-        let (flight, isNew) = flights.join(key)
-        guard isNew else { return }
+        guard let (flight, isNew) = flights.join(key), isNew else { return }
         counters.count(.refreshes)
         start(fetch(method: .get, fields: plainFields, revalidate: copies, hasReader: false), flight)
     }

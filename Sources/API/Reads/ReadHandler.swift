@@ -28,7 +28,9 @@ struct ReadHandler: Sendable {
         }
         for attempt in 1... {
             do {
-                return try await answer(request, exchange)
+                return try await answer(request, exchange, mayLookAgain: attempt < Self.attempts)
+            } catch is LookAgain {
+                continue
             } catch let error as StoreError {
                 // Bytes that made way for newer ones after they were looked up are no damage: look again.
                 guard case .corrupt = error, attempt < Self.attempts else { throw error }
@@ -36,10 +38,11 @@ struct ReadHandler: Sendable {
         }
     }
 
-    /// How often a read looks for bytes that are not there.
+    /// How often a read looks for what is not there.
     private static let attempts = 3
 
-    private func answer(_ request: ResourceRequest, _ exchange: any Exchange) async throws {
+    /// Throws `LookAgain` only where it may.
+    private func answer(_ request: ResourceRequest, _ exchange: any Exchange, mayLookAgain: Bool) async throws {
         let isOnline = context.network.state.isOnline
         guard isOnline || request.isProven else {
             throw ResourceAnswer.marked(
@@ -50,6 +53,7 @@ struct ReadHandler: Sendable {
         }
         let query = try ListQueryRead(request, context, counters, exchange)
         let ticket = publisher.ticket(request.key)
+        let flightTicket = mayLookAgain ? flights.ticket : nil
         let entry = request.isProven ? try await context.store.entry(request.key) : nil
         let policy = request.policy(entry: entry)
         let edit = request.isProven ? context.queue.localEdit(of: request.key) : nil
@@ -59,7 +63,7 @@ struct ReadHandler: Sendable {
             policy: policy, entry: entry,
             conditions: edit == nil ? await EditTags.replaced(in: request, context.queue) : request.head.fields,
             syncState: edit?.syncState ?? (context.queue.conflict(of: request.key) == nil ? "synced" : "conflict"),
-            isPublishable: edit == nil ? publisher : nil, ticket: ticket)
+            isPublishable: edit == nil ? publisher : nil, ticket: ticket, flightTicket: flightTicket)
         if let query {
             try await query.answer(read.kept(edit))
         } else if let edit, !request.persistentState {

@@ -127,6 +127,7 @@ struct ReadFixture {
     let clock = ManualClock()
     let settings = SettingsBox(Settings())
     let counters = Counters()
+    let flights = Flights()
     let service: Service<DictionaryView>
 
     init() {
@@ -143,7 +144,6 @@ struct ReadFixture {
                 Digest(bytes: (0..<32).map { UInt8(truncatingIfNeeded: sum(bytes) >> (UInt64($0 % 8) * 8)) })
             }, hash: { PlainHash($0) },
             partitionHash: { PartitionID(high: 1, low: sum($1)) })
-        let flights = Flights()
         service = Service(
             context: context, view: view, writes: WriteService(context: context, flights: flights),
             management: NoManagement(), counters: counters, flights: flights)
