@@ -13,6 +13,8 @@ struct CommitEffects {
     var unreferred: Set<Digest> = []
     /// Uploads that were removed: their files go.
     var droppedUploads: Set<String> = []
+    /// Rows of the job that both sides of a mirrored store have; not those of earlier jobs.
+    var changed: Set<RecordName> = []
     var totals: Totals
 
     init(totals: Totals) { self.totals = totals }

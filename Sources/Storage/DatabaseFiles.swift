@@ -23,6 +23,14 @@ struct DatabaseFiles: Sendable {
     static let usualName = "holdfast.sqlite"
 
     var lock: String { prefix + "lock" }
+    /// Held while one of several processes opens the database.
+    var opening: String { prefix + "opening" }
+    /// Held by the process that delivers, of those that share the database.
+    var delivery: String { prefix + "delivery" }
+    /// Held by the process with the role app, of those that share the database.
+    var app: String { prefix + "app" }
+    /// Held by the process that has the number, of those that share the database.
+    func seat(_ number: Int) -> String { prefix + "seat.\(number)" }
     var bodies: String { prefix + "bodies" }
     var uploads: String { prefix + "uploads" }
     var reserve: String { prefix + "reserve" }

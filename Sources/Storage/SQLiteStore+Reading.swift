@@ -60,7 +60,9 @@ extension SQLiteStore {
     }
 
     private func writtenEntry(_ key: EntryKey) async throws(StoreError) -> Entry? {
-        switch shared.memory.known.look(up: key) {
+        // What other processes bring is in no filter of this one.
+        let known = shared.options.sharing == .mirror ? .unknown : shared.memory.known.look(up: key)
+        switch known {
         case .absent: return nil
         case .unknown: break
         case .outgrown: Task { [shared] in await Self.fillKnown(shared) }
@@ -85,7 +87,7 @@ extension SQLiteStore {
     }
 
     /// The entry with holds on its bodies, so that they outlive their row while somebody works with them; nil where one has gone.
-    private func held(_ entry: Entry) -> Entry? {
+    func held(_ entry: Entry) -> Entry? {
         var entry = entry
         for index in entry.copies.indices {
             guard let content = shared.bodies.held(entry.copies[index].content) else { return nil }

@@ -12,6 +12,8 @@ package final class SQLiteStore: Store {
     let files = FileThreads()
     let behind: WriteBehind
     private let strategy: any WriteStrategy
+    /// Which file the database is.
+    let identity: UInt64?
     private let lock: FileHandle
     private let writer: ServiceThread
     private let readers: [ServiceThread]
@@ -63,7 +65,9 @@ package final class SQLiteStore: Store {
         try Folder.makeAll(database.folder)
         _ = unsafe chmod(database.folder, 0o700)
         lock = try FileHandle(path: database.lock, flags: O_RDWR | O_CREAT)
-        guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else { throw StoreOpenError.inUse }
+        // Of those that share the files one at a time opens them.
+        let opening = try Self.lock(lock, database, options.sharing)
+        defer { withExtendedLifetime(opening) {} }
         try Compatibility.check(database, overwrites: options.overwritesIncompatible)
         let shared = try StoreShared(options: options, clock: clock, log: log, view: view, files: database)
         self.shared = shared
@@ -73,6 +77,8 @@ package final class SQLiteStore: Store {
         }
         let path = shared.files.path
         let start = try Self.start(shared)
+        identity = database.identity
+        if options.sharing != .alone { try Self.connect(path).execute(StoreTransaction.stampTables) }
         shared.uploads.removeAll(but: start.uploads)
         epoch = start.epoch
         partitionKey = start.partitionKey
@@ -95,6 +101,25 @@ package final class SQLiteStore: Store {
             }
         }
         upkeep.withLock { $0 = Task { await Self.keepUp(shared) } }
+    }
+
+    /// Takes the files, alone or with others of the same kind; in that case the lock that is held while they are opened. A damaged
+    /// database is salvaged by who is alone with it.
+    private static func lock(
+        _ lock: FileHandle, _ database: DatabaseFiles, _ sharing: StoreSharing
+    ) throws -> FileHandle? {
+        guard sharing == .mirror else {
+            guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else { throw StoreOpenError.inUse }
+            return nil
+        }
+        let opening = try FileHandle(path: database.opening, flags: O_RDWR | O_CREAT)
+        guard flock(opening.descriptor, LOCK_EX) == 0 else { throw FileError("flock") }
+        let isAlone = flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0
+        guard flock(lock.descriptor, LOCK_SH | LOCK_NB) == 0 else { throw StoreOpenError.inUse }
+        guard isAlone || !database.isMarked else {
+            throw StoreOpenError.failed(reason: "it is damaged, and another process has it open")
+        }
+        return opening
     }
 
     /// Reads what is there; on a full disk with the room that was kept for it.

@@ -32,6 +32,8 @@ final class StoreMemory: Sendable {
         var transactions = 0
         /// How many `EntryIntake` were begun since the start.
         var intakes: Int64 = 0
+        /// Transactions of all processes, as last seen, where several have the database open.
+        var commits: Int64 = -1
         /// When entries were last read, not yet written.
         var used: [EntryKey: Double] = [:]
 

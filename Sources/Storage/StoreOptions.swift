@@ -20,6 +20,8 @@ package struct StoreOptions: Sendable {
     package var strategy: StrategyName
     /// The configured policies as they are now: they tell which copies may go to make room.
     package var policies: @Sendable () -> PolicyTable
+    /// Whether it is one side of a mirrored store.
+    package var sharing = StoreSharing.alone
 
     package init(
         maxStoreSize: Int64 = 1 << 30, inlineThreshold: Int = 16_384, receiptRetention: Double = 7 * 86_400,
@@ -37,6 +39,15 @@ package struct StoreOptions: Sendable {
         self.strategy = strategy
         self.policies = policies
     }
+}
+
+/// Whether another store has the same rows, and another process the same files.
+package enum StoreSharing: Sendable, Hashable {
+    case alone
+    /// The side that this process alone has.
+    case primary
+    /// The side that other processes open too.
+    case mirror
 }
 
 /// Why a store could not be opened.

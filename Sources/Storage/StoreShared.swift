@@ -31,7 +31,7 @@ final class StoreShared: Sendable {
         self.view = view
         let jobs = JobQueue<WriteJob>()
         self.jobs = jobs
-        bodies = try BodyFolder(path: files.bodies) { digest in
+        bodies = try BodyFolder(path: files.bodies, isShared: options.sharing == .mirror) { digest in
             // Once the store is closed nobody takes the job: the next start looks through all files.
             _ = jobs.add(
                 WriteJob(work: .other { try $0.dropUnlessReferred(digest) }, isDurable: false, answer: { _ in }))

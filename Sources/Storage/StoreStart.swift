@@ -50,16 +50,18 @@ struct StoreStart {
             queue: try queue(connection), totals: Totals(), uploads: [])
         let uploads = try connection.statement("SELECT id FROM uploads")
         while try uploads.step() { start.uploads.insert(uploads.text(0)) }
-        let totals = try connection.statement("SELECT copies, operations, entries, last_sequence FROM totals")
-        if try totals.step() {
-            start.totals = Totals(
-                copies: totals.integer(0), operations: totals.integer(1), entries: totals.integer(2),
-                lastSequence: totals.integer(3))
-        }
-        totals.reset()
+        start.totals = try totals(connection)
         start.totals.lastSequence = max(start.totals.lastSequence, start.queue.operations.last?.sequence ?? 0)
         start.queue.lastSequence = start.totals.lastSequence
         return start
+    }
+
+    static func totals(_ connection: Connection) throws -> Totals {
+        let row = try connection.statement("SELECT copies, operations, entries, last_sequence FROM totals")
+        defer { row.reset() }
+        guard try row.step() else { return Totals() }
+        return Totals(
+            copies: row.integer(0), operations: row.integer(1), entries: row.integer(2), lastSequence: row.integer(3))
     }
 
     private static func blob(_ sql: String, _ connection: Connection) throws -> [UInt8]? {
@@ -68,7 +70,7 @@ struct StoreStart {
         return try statement.step() ? statement.blob(0) : nil
     }
 
-    private static func queue(_ connection: Connection) throws -> QueueImage {
+    static func queue(_ connection: Connection) throws -> QueueImage {
         var image = QueueImage.empty
         let operations = try connection.statement("SELECT record FROM operations ORDER BY sequence")
         while try operations.step() { image.operations.append(try Operation(record: operations.blob(0))) }

@@ -4,6 +4,7 @@ import CacheCore
 extension StoreTransaction {
     mutating func put(_ operation: Operation) throws {
         touch(operation.shownIn)
+        note(RecordName(.operation, operation.id.text))
         // A sequence beyond all others is of a new operation: there is nothing to look for.
         if unfinished(operation.id) != nil || operation.sequence <= effects.totals.lastSequence {
             try remove(operation.id)
@@ -53,7 +54,7 @@ extension StoreTransaction {
         addOperationBytes(-Int64(old.record.count))
     }
 
-    private func finished(_ id: OperationID) throws -> Operation? {
+    func finished(_ id: OperationID) throws -> Operation? {
         let statement = try connection.statement("SELECT record FROM finished WHERE id = ?")
         try statement.bind([.text(id.text)])
         defer { statement.reset() }
@@ -62,6 +63,7 @@ extension StoreTransaction {
 
     mutating func put(_ conflict: Conflict) throws {
         touch([conflict.key])
+        note(RecordName(.conflict, conflict.id))
         try removeConflict(conflict.id)
         let record = conflict.record
         try refer(to: conflict.contents, insteadOf: [], held: true)
@@ -95,7 +97,15 @@ extension StoreTransaction {
             .real(keyRecord.at), .blob(record))
     }
 
+    mutating func put(_ alias: TargetAlias) throws {
+        note(RecordName(.alias, alias.temporary.text, of: alias.partition))
+        try connection.run(
+            "INSERT OR REPLACE INTO aliases VALUES(?, ?, ?)", .text(alias.partition.text), .text(alias.temporary.text),
+            SQLValue(alias.real?.text))
+    }
+
     mutating func removeKeyRecord(_ partition: PartitionID, _ key: String) throws {
+        note(RecordName(.keyRecord, key, of: partition))
         let statement = try connection.statement("SELECT record FROM key_records WHERE partition = ? AND key = ?")
         try statement.bind([.text(partition.text), .text(key)])
         let old = try statement.step() ? try KeyRecord(record: statement.blob(0)) : nil
@@ -154,6 +164,10 @@ extension StoreTransaction {
             upload.partition = to
             try put(upload)
         }
+        let aliases = try connection.statement("SELECT temporary FROM aliases WHERE partition = ?")
+        try aliases.bind([.text(from.text)])
+        while try aliases.step() { note(RecordName(.alias, aliases.text(0), of: to)) }
+        aliases.reset()
         try connection.run(
             "UPDATE OR REPLACE aliases SET partition = ? WHERE partition = ?", .text(to.text), .text(from.text))
     }

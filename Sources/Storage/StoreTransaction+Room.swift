@@ -128,6 +128,7 @@ extension StoreTransaction {
         let uploads = try texts(
             "SELECT id FROM uploads WHERE changed_at < ? LIMIT 1000", .real(now - options.uploadRetention))
         for id in uploads { try removeUpload(id) }
+        try removeOldStamps(limit)
         return max(operations.count, conflicts.count, records.count, uploads.count) == 1_000
     }
 

@@ -95,10 +95,7 @@ struct StoreTransaction {
         case .putConflict(let conflict): try put(conflict)
         case .putKeyRecord(let record): try put(record)
         case .removeKeyRecord(let partition, let key): try removeKeyRecord(partition, key)
-        case .putAlias(let alias):
-            try connection.run(
-                "INSERT OR REPLACE INTO aliases VALUES(?, ?, ?)", .text(alias.partition.text),
-                .text(alias.temporary.text), SQLValue(alias.real?.text))
+        case .putAlias(let alias): try put(alias)
         case .movePartition(let from, let to): if from != to { try move(from, to) }
         }
     }
@@ -167,6 +164,11 @@ struct StoreTransaction {
     mutating func forgetTouched() { effects.touched = [] }
     mutating func leaveInView(_ keys: [EntryKey]) { effects.touched.subtract(keys) }
     mutating func addOperationBytes(_ bytes: Int64) { effects.totals.operations += bytes }
+    /// A row has changed that the other side of a mirrored store is to have too.
+    mutating func note(_ name: RecordName) {
+        if options.sharing != .alone { effects.changed.insert(name) }
+    }
+
     mutating func touch(_ keys: some Sequence<EntryKey>) { effects.touched.formUnion(keys) }
     mutating func raiseSequence(to sequence: Int64) {
         effects.totals.lastSequence = max(effects.totals.lastSequence, sequence)
@@ -216,6 +218,7 @@ struct StoreTransaction {
         _ stored: (entry: Entry, size: Int64)?, by entry: Entry?, for key: EntryKey, isKept: Bool
     ) throws {
         touch([key])
+        note(RecordName(key))
         try refer(to: entry?.contents ?? [], insteadOf: isKept ? [] : stored?.entry.contents ?? [], held: false)
         effects.totals.copies -= stored?.size ?? 0
         guard let entry else {

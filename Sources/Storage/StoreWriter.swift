@@ -9,6 +9,10 @@ struct WriteJob: Sendable {
         case other(@Sendable (inout StoreTransaction) throws -> Void)
         /// The same, for what needs no more room than it frees.
         case freeing(@Sendable (inout StoreTransaction) throws -> Void)
+        /// The changes, as the function applies them.
+        case tracked([StoreChange], @Sendable (inout StoreTransaction) throws -> Void)
+        /// Only takes note of what other processes have committed.
+        case look
     }
     var work: Work
     var isDurable: Bool
@@ -51,6 +55,12 @@ final class StoreWriter {
             let connection = try healthyConnection()
             try setSynchronous(connection, full: jobs.contains { $0.isDurable })
             try connection.run("BEGIN IMMEDIATE")
+            let commits = try noteOthers(connection)
+            if jobs.allSatisfy({ if case .look = $0.work { true } else { false } }) {
+                try connection.run("ROLLBACK")
+                for job in jobs { job.answer(.success(())) }
+                return
+            }
             let before = shared.memory.state.withLock { $0.totals }
             var effects = CommitEffects(totals: before)
             for job in jobs {
@@ -58,7 +68,7 @@ final class StoreWriter {
             }
             try write(effects.totals, in: connection)
             try connection.run("COMMIT")
-            show(effects)
+            show(effects, commits: commits + 1)
         } catch {
             if let connection, connection.isInTransaction { try? connection.execute("ROLLBACK") }
             let error = storeError(error)
@@ -95,8 +105,8 @@ final class StoreWriter {
     private func isFreeing(_ job: WriteJob) -> Bool {
         switch job.work {
         case .freeing: true
-        case .other: false
-        case .changes(let changes): isFreeing(changes)
+        case .other, .look: false
+        case .changes(let changes), .tracked(let changes, _): isFreeing(changes)
         }
     }
 
@@ -131,7 +141,8 @@ final class StoreWriter {
             case .changes(let changes):
                 try transaction.apply(changes)
                 if !job.updatesView { transaction.leaveInView(changes.compactMap(\.entryKey)) }
-            case .other(let body), .freeing(let body): try body(&transaction)
+            case .other(let body), .freeing(let body), .tracked(_, let body): try body(&transaction)
+            case .look: break
             }
         } catch {
             guard connection.isInTransaction else { throw error }
@@ -154,17 +165,35 @@ final class StoreWriter {
     }
 
     /// Makes what is committed visible, before anybody is answered.
-    private func show(_ effects: CommitEffects) {
+    private func show(_ effects: CommitEffects, commits: Int64) {
         shared.memory.state.withLock { state in
             for (id, operation) in effects.operations { state.set(operation, for: id) }
             for (id, conflict) in effects.conflicts { state.conflicts[id] = conflict }
             state.totals = effects.totals
             state.transactions += 1
+            state.commits = commits
             state.isFailing = false
         }
         for key in effects.touched { shared.view?.invalidate(key) }
         for digest in effects.unreferred { shared.bodies.removeUnlessHeld(digest) }
         for id in effects.droppedUploads { shared.uploads.remove(id) }
+    }
+
+    /// Takes over what other processes have committed, where they can. How many transactions there were.
+    private func noteOthers(_ connection: Connection) throws -> Int64 {
+        guard shared.options.sharing == .mirror else { return 0 }
+        let commits = try connection.integer("SELECT commits FROM totals") ?? 0
+        guard commits != shared.memory.state.withLock({ $0.commits }) else { return commits }
+        let queue = try StoreStart.queue(connection)
+        let totals = try StoreStart.totals(connection)
+        shared.memory.state.withLock { state in
+            for id in Array(state.operations.keys) { state.set(nil, for: id) }
+            for operation in queue.operations { state.set(operation, for: operation.id) }
+            state.conflicts = Dictionary(uniqueKeysWithValues: queue.conflicts.map { ($0.id, $0) })
+            state.totals = totals
+            state.commits = commits
+        }
+        return commits
     }
 
     private func setSynchronous(_ connection: Connection, full: Bool) throws(SQLiteError) {

@@ -1664,8 +1664,12 @@ enum OpenAPIText {
                   type: object
                   properties:
                     primary: {type: string, minLength: 1, description: A folder under one of storeRoots.}
-                  required: [primary]
+                    mirror: {type: string, minLength: 1, description: 'The same, for a second location that other processes open too.'}
+                  minProperties: 1
                   additionalProperties: false
+                role: {type: string, enum: [app, extension], default: app, description: An extension knows the mirror alone.}
+                deliver: {type: boolean, default: false, description: Whether an extension delivers queued writes while no app has the mirror open.}
+                mirrorStrict: {type: boolean, default: false, description: 'Whether reads fail where one location can''t be read, instead of going on with the other.'}
                 fileName: {type: string, pattern: '^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$', description: By default holdfast.NAME.TYPE.}
                 maxStoreSize:
                   description: In bytes, or with a unit such as 512MiB. By default that of the default store.
@@ -1701,7 +1705,23 @@ enum OpenAPIText {
                   type: object
                   properties:
                     primary: {type: string}
-                  required: [primary]
+                    mirror: {type: string}
+                role: {type: string, enum: [app, extension]}
+                deliver: {type: boolean}
+                mirrorStrict: {type: boolean}
+                mirror:
+                  description: How far the two locations are; with location.mirror only.
+                  type: object
+                  properties:
+                    out: {type: array, items: {type: string, enum: [primary, mirror]}, description: Locations that are left out because they can't be used.}
+                    behind: {type: boolean, description: Whether one location lacks something that the other has.}
+                    delivers: {type: boolean, description: Whether this process delivers the store's queued writes.}
+                    comparing: {type: boolean, description: Whether both locations are being compared.}
+                    done: {type: integer, description: Entries that the last comparison has looked at.}
+                    total: {type: integer, description: Entries that it has to look at.}
+                    copied: {type: integer, description: What it has copied from one location to the other.}
+                    failures: {type: integer, description: Failures of a location since the store was opened.}
+                  required: [out, behind, delivers, comparing, done, total, copied, failures]
                 fileName: {type: string}
                 overwriteIncompatible: {type: boolean}
                 mode: {type: string, enum: ['no', initialized, manualSaving, automatic], description: The mode of its own; absent where it has the service's.}
@@ -2000,7 +2020,7 @@ enum OpenAPIText {
                   enum: [live, ready, degraded, not-ready]
                 store:
                   type: string
-                  enum: [ok, damaged, not-writable]
+                  enum: [ok, damaged, one-sided, not-writable]
                 network: {$ref: '#/components/schemas/NetworkState'}
               required: [status]
             Receipt:

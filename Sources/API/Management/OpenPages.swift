@@ -19,11 +19,18 @@ extension ManagementService {
     }
 
     /// Ready while requests can be answered, whether or not the origin can be reached. Degraded: they are, but the store can't write,
-    /// or a body on disk was found damaged.
+    /// a side of a mirrored one is left out, or a body on disk was found damaged.
     @Sendable private func ready(_ call: ManagementCall) async throws -> ManagementReply {
         let isReady = isReady()
         let usage = await context.store.usage()
-        let store = usage.isFailing ? "not-writable" : usage.damagedBodies > 0 ? "damaged" : "ok"
+        let store =
+            if usage.isFailing {
+                "not-writable"
+            } else if usage.sidesOut > 0 {
+                "one-sided"
+            } else {
+                usage.damagedBodies > 0 ? "damaged" : "ok"
+            }
         let status = !isReady ? "not-ready" : store == "ok" ? "ready" : "degraded"
         return .json(
             .object([
@@ -80,6 +87,8 @@ extension ManagementService {
         add("store_limit_bytes", "gauge", "What the store may keep.", [("", usage.limit)])
         add("view_bytes", "gauge", "Bytes of prepared answers in memory.", [("", usage.viewBytes)])
         add("damaged_bodies", "gauge", "Bodies set aside as damaged.", [("", Int64(usage.damagedBodies))])
+        add("sides_out", "gauge", "Sides of mirrored stores that are left out.", [("", Int64(usage.sidesOut))])
+        add("side_failures_total", "counter", "Failures of sides of mirrored stores.", [("", usage.sideFailures)])
         add("entries", "gauge", "Entries kept.", [("", usage.entries)])
         add("online", "gauge", "1 while the origin is reachable.", [("", context.network.state.isOnline ? 1 : 0)])
         add("suspended", "gauge", "1 while delivery is suspended.", [("", context.delivery.isSuspended ? 1 : 0)])

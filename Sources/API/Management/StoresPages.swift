@@ -63,6 +63,16 @@ extension ManagementService {
         ])
         json["entries"] = JSONValue(store.usage.entries)
         json["operations"] = JSONValue(store.operations)
+        json["mirror"] = store.mirror.map { Self.json($0) }
         return json
+    }
+
+    private static func json(_ mirror: MirrorStatus) -> JSONValue {
+        .object([
+            "out": .strings(mirror.out.map(\.rawValue)), "behind": .bool(mirror.isBehind),
+            "delivers": .bool(mirror.delivers), "comparing": .bool(mirror.isComparing),
+            "done": JSONValue(mirror.done), "total": JSONValue(mirror.total), "copied": JSONValue(mirror.copied),
+            "failures": JSONValue(mirror.failures),
+        ])
     }
 }

@@ -13,7 +13,16 @@ package enum StoreError: Error, Sendable, Hashable {
     case closed
     /// The store that has the target is detached or stopped.
     case detached
+    /// Another process that has the store open has changed the operation meanwhile. Nothing of the change was kept.
+    case outdated
+    /// A side of a mirrored store failed. Nothing of the change was kept.
+    indirect case side(StoreSide, StoreError)
+    /// The primary side has taken all of the change and keeps it; the mirror has not.
+    indirect case mirrorFailed(StoreError)
 }
+
+/// A side of a mirrored store (design 11).
+package enum StoreSide: String, Sendable, Hashable { case primary, mirror }
 
 /// What bytes are for: operations may use the last tenth of the store, copies may not (design 4).
 package enum ContentPurpose: Sendable, Hashable { case copy, operation }
@@ -137,6 +146,10 @@ package struct StoreUsage: Sendable, Hashable {
     package var damagedBodies: Int
     /// Whether the last attempt to write failed for the store as a whole: a full disk, a broken one.
     package var isFailing: Bool
+    /// Sides of mirrored stores that are left out, because they can't be used.
+    package var sidesOut = 0
+    /// Failures of sides of mirrored stores since they were opened.
+    package var sideFailures: Int64 = 0
 
     package init(
         copies: Int64, operations: Int64, limit: Int64, entries: Int64, viewBytes: Int64, damagedBodies: Int = 0,
@@ -187,6 +200,11 @@ package protocol Store: Sendable {
     func partitionKey(of target: Target) -> [UInt8]
     /// Which store has the target at this moment, and whether it lets anything in.
     func place(of target: Target) -> StorePlace
+
+    /// Whether this process delivers what waits for the target; false where another process that has the store open does.
+    func delivers(_ target: Target) -> Bool
+    /// The next place in the order of acceptance behind `last`, which no other process that has the store open gives.
+    func sequence(after last: Int64, for target: Target) -> Int64
 
     /// Applies all changes or none. With `durable`, returns only when they survive kill -9 and power loss; without, they are
     /// applied and written behind. Changes of copies may evict other copies to make room.
@@ -251,6 +269,8 @@ extension Store {
     package func partitionKey(of target: Target) -> [UInt8] { partitionKey }
     package func place(of target: Target) -> StorePlace { .alone }
     package func holds(_ content: Content) -> Bool { true }
+    package func delivers(_ target: Target) -> Bool { true }
+    package func sequence(after last: Int64, for target: Target) -> Int64 { last + 1 }
 
     package func makeBody(
         for purpose: ContentPurpose, at target: Target, length: Int64?

@@ -32,6 +32,7 @@ package enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     case tooLarge = "too-large"
     case storeFull = "store-full"
     case storeFailed = "store-failed"
+    case mirrorFailed = "mirror-failed"
     case notCached = "not-cached"
     case offline
     case offlineGateway = "offline-gateway"
@@ -90,6 +91,7 @@ package enum ProblemCode: String, Sendable, Hashable, CaseIterable {
         case .tooLarge: (413, "The body is too large")
         case .storeFull: (507, "The store is full")
         case .storeFailed: (507, "The store can't write")
+        case .mirrorFailed: (500, "The mirror has not taken the write")
         case .notCached: (404, "There is no cached copy")
         case .offline: (503, "The origin is unreachable")
         case .offlineGateway: (504, "The origin is unreachable and nothing usable is cached")

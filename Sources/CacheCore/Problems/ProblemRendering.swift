@@ -36,11 +36,30 @@ extension Problem {
             Problem(
                 .storeDetached, "The store of this target was just attached, detached or stopped. Send it again.",
                 fields: ["Retry-After": "0"])
+        case .outdated:
+            Problem(
+                .operationBusy, "Another process is at work on this target. Send it again.",
+                fields: ["Retry-After": "0"])
+        case .side(let side, let error):
+            from(error).at(side)
+        case .mirrorFailed:
+            Problem(
+                .mirrorFailed,
+                "The write was accepted and is kept in the primary location alone. Don't send it again; see to the mirror.",
+                members: [Member("accepted", json: "true")]
+            ).at(.mirror)
         case .corrupt:
             Problem(
                 .storeFailed,
                 "The stored bytes are damaged and are not served. Ask again while the origin is reachable.",
                 status: 500)
         }
+    }
+
+    /// The same, with the location that it speaks of.
+    private func at(_ side: StoreSide) -> Problem {
+        var problem = self
+        problem.members.append(Member("location", json: "\"\(side.rawValue)\""))
+        return problem
     }
 }

@@ -31,4 +31,23 @@ extension LaneBook {
             }
         }
     }
+
+    /// Whether none of the changes would put an operation before one of its lane that is on its way from here.
+    func canTakeOver(_ changes: [StoreChange]) -> Bool {
+        for case .putOperation(let operation) in changes where operations[operation.id] == nil {
+            let later = (lanes[operation.lane] ?? []).compactMap { operations[$0] }
+            if later.contains(where: { $0.sequence > operation.sequence && claims[$0.id] != nil }) { return false }
+        }
+        return true
+    }
+
+    /// Those of the operations that are being sent, but not from here, as of unknown outcome.
+    func orphans(of ids: [OperationID]) -> [Operation] {
+        ids.compactMap { operations[$0] }.filter { $0.state == .sending && claims[$0.id] == nil }.map { operation in
+            var operation = operation
+            operation.state = .unknown
+            operation.nextAttemptAt = nil
+            return operation
+        }
+    }
 }

@@ -72,9 +72,9 @@ package struct LaneBook: Sendable {
         for lane in lanes.keys { refresh(lane) }
     }
 
-    /// The next place in the order of acceptance.
-    mutating func takeSequence() -> Int64 {
-        lastSequence += 1
+    /// The next place in the order of acceptance: what `next` makes of the last one.
+    mutating func takeSequence(_ next: (Int64) -> Int64) -> Int64 {
+        lastSequence = next(lastSequence)
         return lastSequence
     }
 

@@ -90,7 +90,7 @@ extension OperationQueue {
         try await makeContent(of: &operation, from: draft, merged: placement.merged, shown: shown)
         if placement.removesBoth { finishUnsent(&operation, at: now) }
 
-        operation.sequence = book.withLock { $0.takeSequence() }
+        operation.sequence = book.withLock { $0.takeSequence { store.sequence(after: $0, for: lane.target) } }
         var changes = placement.replaced.map { superseded($0, by: id) }
         changes.append(.putOperation(operation))
         if placement.removesBoth, let gone = placement.merged?.temporaryTarget {
@@ -105,7 +105,10 @@ extension OperationQueue {
             changes.append(.removeKeyRecord(lane.partition, key: key))
         }
         if entry?.pin == .high { book.withLock { $0.setHighPin(true, of: lane) } }
-        try await commit(changes)
+        do { try await commit(changes) } catch var problem as Problem where problem.code == .mirrorFailed {
+            problem.fields["Sync-Operation"] = operation.id.text
+            throw problem
+        }
         return operation
     }
 

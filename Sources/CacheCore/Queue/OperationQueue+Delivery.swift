@@ -6,7 +6,9 @@ extension OperationQueue {
         limit: Int, now: Double, membersBefore: @Sendable (EntryKey) -> MembersBefore?
     ) async throws -> [Claim] {
         let taken = book.withLock { book in
-            book.candidates(limit: limit, now: now) { !turns.isTaken($0) && locks.tryLock($0) }
+            book.candidates(limit: limit, now: now) {
+                !turns.isTaken($0) && store.delivers($0.target) && locks.tryLock($0)
+            }
         }
         guard !taken.isEmpty else { return [] }
         var wasMissed = false
@@ -34,11 +36,13 @@ extension OperationQueue {
             return operation
         }
         let changes = claimed.map { StoreChange.putOperation($0) }
-        do {
-            try await storeCall { () async throws(StoreError) in try await store.commit(changes, durable: true) }
+        do throws(StoreError) {
+            try await store.commit(changes, durable: true)
+        } catch .mirrorFailed {
+            // The primary side knows what is on its way: that is enough to go on.
         } catch {
             book.withLock { book in for operation in taken { book.refresh(operation.lane) } }
-            throw error
+            throw Problem.from(error)
         }
         book.withLock { book in for operation in taken { book.noteClaim(operation) } }
         show(changes)

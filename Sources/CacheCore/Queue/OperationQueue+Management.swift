@@ -25,7 +25,9 @@ extension OperationQueue {
             Base(etag: $0.etag, lastModified: $0.lastModified, mediaType: $0.mediaType, content: nil)
         }
         var operation = Operation(
-            id: IDs.operation(now: now), sequence: book.withLock { $0.takeSequence() }, kind: draft.kind,
+            id: IDs.operation(now: now),
+            sequence: book.withLock { $0.takeSequence { store.sequence(after: $0, for: draft.key.target) } },
+            kind: draft.kind,
             method: draft.method, partition: draft.key.partition, target: draft.key.target, fields: draft.fields,
             body: nil, effective: nil, effectiveType: draft.fields["Content-Type"], tag: IDs.tag(),
             precondition: draft.precondition, preconditionIsClients: draft.precondition != .none,

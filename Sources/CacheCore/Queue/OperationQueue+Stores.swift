@@ -62,6 +62,25 @@ extension OperationQueue {
         }
     }
 
+    /// Shows what another process has changed in a store that it has open too: `changes`, read while nobody here accepts, claims
+    /// or records. False, and nothing shown, where a write that comes before one under way here has to wait for its end.
+    package func takingOver(_ changes: () async throws -> [StoreChange]) async throws -> Bool {
+        try await holdingAll {
+            let changes = try await changes()
+            guard book.withLock({ $0.canTakeOver(changes) }) else { return false }
+            show(changes)
+            return true
+        }
+    }
+
+    /// Goes on with what another process was delivering when it ended: what it was sending has an unknown outcome.
+    package func inherit(_ operations: [OperationID]) async throws {
+        try await holdingAll {
+            let left = book.withLock { $0.orphans(of: operations) }
+            show(left.map { .putOperation($0) })
+        }
+    }
+
     private func holdingAll<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
         await locks.lockAll()
         defer { if locks.unlockAll() { workAppeared() } }

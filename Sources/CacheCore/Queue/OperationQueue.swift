@@ -93,7 +93,9 @@ package final class OperationQueue: WriteQueue, DeliveryQueue {
     }
 
     package func nextDue(now: Double) -> Double? {
-        book.withLock { book in book.nextDue(now: now) { !turns.isTaken($0) && !locks.isHeld($0) } }
+        book.withLock { book in
+            book.nextDue(now: now) { !turns.isTaken($0) && !locks.isHeld($0) && store.delivers($0.target) }
+        }
     }
 
     func workAppeared() { wake.tell(()) }
@@ -123,7 +125,12 @@ package final class OperationQueue: WriteQueue, DeliveryQueue {
 
     /// Commits durably, then shows and tells. The caller holds the lock of the lanes concerned.
     func commit(_ changes: [StoreChange]) async throws {
-        try await storeCall { () async throws(StoreError) in try await store.commit(changes, durable: true) }
+        do throws(StoreError) {
+            try await store.commit(changes, durable: true)
+        } catch {
+            if case .mirrorFailed = error { show(changes) }
+            throw Problem.from(error)
+        }
         show(changes)
     }
 

@@ -5,6 +5,9 @@ package enum StoreStatus: String, Sendable, Hashable { case attached, started, s
 
 package enum StoreType: String, Sendable, Hashable, CaseIterable { case sqlite, memory }
 
+/// What a process is for a mirrored store (design 11): an extension knows the mirror alone.
+package enum StoreRole: String, Sendable, Hashable { case app, `extension` }
+
 /// What one attached store is asked to be.
 package struct StoreRequest: Sendable, Hashable {
     package var name: String
@@ -12,6 +15,13 @@ package struct StoreRequest: Sendable, Hashable {
     package var type = StoreType.sqlite
     /// The folder; nil: `stores` in the data folder.
     package var location: String?
+    /// The folder of the other side; nil: there is none.
+    package var mirror: String?
+    package var role = StoreRole.app
+    /// Whether an extension delivers where no app does.
+    package var delivers = false
+    /// Whether reads fail where one side can't be read.
+    package var mirrorStrict = false
     /// nil: made of the name.
     package var fileName: String?
     /// In bytes; nil: as the default store.
@@ -32,6 +42,25 @@ package struct StoreRequest: Sendable, Hashable {
     package var file: String { fileName ?? "holdfast.\(name.asciiLowercased).\(type.rawValue)" }
 }
 
+/// How far the two sides of a mirrored store are.
+package struct MirrorStatus: Sendable, Hashable {
+    /// Sides that are left out.
+    package var out: [StoreSide] = []
+    /// Whether one side is known to lack what the other has.
+    package var isBehind = false
+    /// Whether this process delivers.
+    package var delivers = false
+    /// Of the last comparison of both sides: what was looked at, of how many, and what was copied.
+    package var done: Int64 = 0
+    package var total: Int64 = 0
+    package var copied: Int64 = 0
+    package var isComparing = false
+    /// Failures of a side since the store was opened.
+    package var failures: Int64 = 0
+
+    package init() {}
+}
+
 /// A store as /cache/stores shows it.
 package struct StoreDescription: Sendable {
     package var request: StoreRequest
@@ -39,8 +68,13 @@ package struct StoreDescription: Sendable {
     package var usage: StoreUsage
     /// Unfinished operations in it.
     package var operations: Int
+    /// nil: it has no mirror.
+    package var mirror: MirrorStatus?
 
-    package init(request: StoreRequest, status: StoreStatus, usage: StoreUsage, operations: Int) {
+    package init(
+        request: StoreRequest, status: StoreStatus, usage: StoreUsage, operations: Int, mirror: MirrorStatus? = nil
+    ) {
+        self.mirror = mirror
         self.request = request
         self.status = status
         self.usage = usage

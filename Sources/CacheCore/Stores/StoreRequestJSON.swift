@@ -6,7 +6,7 @@ import HTTPModel
 extension StoreRequest {
     private static let names = [
         "name", "paths", "type", "location", "fileName", "maxStoreSize", "mode", "strategy", "overwriteIncompatible",
-        "started",
+        "started", "role", "deliver", "mirrorStrict",
     ]
 
     /// Reads one; throws `Problem` that names the member.
@@ -28,7 +28,19 @@ extension StoreRequest {
             }
             self.type = type
         }
-        if let value = json["location"] { location = try Self.location(value) }
+        if let value = json["location"] { (location, mirror) = try Self.location(value) }
+        if let value = json["role"] {
+            guard let role = value.string.flatMap({ StoreRole(rawValue: $0) }) else {
+                throw Self.refusal("role is app or extension")
+            }
+            self.role = role
+        }
+        delivers = try Self.flag("deliver", json) ?? false
+        mirrorStrict = try Self.flag("mirrorStrict", json) ?? false
+        guard mirror != nil || role == .app && !delivers && !mirrorStrict else {
+            throw Self.refusal("role extension, deliver and mirrorStrict need a location.mirror")
+        }
+        guard mirror == nil || type == .sqlite else { throw Self.refusal("a store in memory has no mirror") }
         if let value = json["fileName"] {
             guard let text = value.string, Self.isName(text) else {
                 throw Self.refusal("fileName is a name as name is one, without a folder")
@@ -61,8 +73,9 @@ extension StoreRequest {
     package static func list(json: JSONValue) throws -> [StoreRequest] {
         guard let items = json.array else { return [try StoreRequest(json: json)] }
         var requests = try items.map { try StoreRequest(json: $0) }
-        for index in requests.indices where requests[index].location == nil {
+        for index in requests.indices where requests[index].location == nil && requests[index].mirror == nil {
             requests[index].location = requests[0].location
+            requests[index].mirror = requests[0].mirror
         }
         return requests
     }
@@ -70,18 +83,30 @@ extension StoreRequest {
     package func json() -> JSONValue {
         .object(omittingNil: [
             "name": .string(name), "paths": .strings(paths.map(\.text)), "type": .string(type.rawValue),
-            "location": location.map { .object(["primary": .string($0)]) }, "fileName": .string(file),
+            "location": locationJSON, "fileName": .string(file),
             "maxStoreSize": maxStoreSize.map { JSONValue($0) }, "mode": mode.map { .string($0.rawValue) },
             "strategy": strategy.map { .string($0.rawValue) },
             "overwriteIncompatible": .bool(overwriteIncompatible), "started": .bool(isStarted),
+            "role": mirror == nil ? nil : .string(role.rawValue), "deliver": mirror == nil ? nil : .bool(delivers),
+            "mirrorStrict": mirror == nil ? nil : .bool(mirrorStrict),
         ])
     }
 
-    private static func location(_ json: JSONValue) throws -> String {
-        guard let members = json.members, members.count == 1, let folder = json["primary"]?.string, !folder.isEmpty,
-            !folder.utf8.contains(0)
-        else { throw refusal("location is {\"primary\":FOLDER}") }
-        return folder
+    private var locationJSON: JSONValue? {
+        location == nil && mirror == nil
+            ? nil
+            : .object(omittingNil: ["primary": location.map { .string($0) }, "mirror": mirror.map { .string($0) }])
+    }
+
+    private static func location(_ json: JSONValue) throws -> (String?, String?) {
+        let folders = (json.members ?? []).map { member in
+            let folder = member.value.string ?? ""
+            return ["primary", "mirror"].contains(member.name) && !folder.isEmpty && !folder.utf8.contains(0)
+        }
+        guard !folders.isEmpty, folders.allSatisfy({ $0 }) else {
+            throw refusal("location is {\"primary\":FOLDER}, {\"mirror\":FOLDER} or both")
+        }
+        return (json["primary"]?.string, json["mirror"]?.string)
     }
 
     private static func flag(_ name: String, _ json: JSONValue) throws -> Bool? {

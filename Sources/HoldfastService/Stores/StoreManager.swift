@@ -211,6 +211,7 @@ final class StoreManager: StoreKeeping {
         options.strategy = request.strategy ?? options.strategy
         options.overwritesIncompatible = request.overwriteIncompatible
         do {
+            if let mirror = request.mirror { return try await makeMirrored(request, mirror: mirror, options) }
             let store = try await SQLiteStore.opening(
                 folder: try locations.resolve(request.location), name: request.file, options: options, clock: clock,
                 log: log, view: view)
@@ -229,6 +230,30 @@ final class StoreManager: StoreKeeping {
         }
     }
 
+    private func makeMirrored(
+        _ request: StoreRequest, mirror: String, _ options: StoreOptions
+    ) async throws -> any Store {
+        let store = try await MirroredStore.open(
+            MirrorPlan(
+                primary: try request.role == .app ? locations.resolve(request.location) : nil,
+                mirror: try locations.resolve(mirror), file: request.file, role: request.role,
+                delivers: request.delivers, isStrict: request.mirrorStrict, options: options),
+            clock: clock, log: log, view: view)
+        let name = request.name
+        store.onChange { [queue, router] changes in
+            // What is in a store that is not started the queue learns with its start.
+            guard router.status(of: name) == .started else { return true }
+            return try await queue.takingOver {
+                let changes = try await changes()
+                router.note(changes, of: name)
+                return changes
+            }
+        } gained: { [queue] operations in
+            try await queue.inherit(operations)
+        }
+        return store
+    }
+
     /// Attached stores, and detached ones for as long as operations wait in them. The configuration tells of its own.
     private func save() throws {
         try register.write(
@@ -240,10 +265,10 @@ final class StoreManager: StoreKeeping {
             throw Problem(.notFound, "No store of this name is attached.")
         }
         var request = request
-        request.location = request.location ?? locations.usual
+        if request.role == .app { request.location = request.location ?? locations.usual }
         request.strategy = request.strategy ?? options.strategy
         return StoreDescription(
             request: request, status: status, usage: await store.usage(),
-            operations: try await store.loadQueue().operations.count)
+            operations: try await store.loadQueue().operations.count, mirror: (store as? MirroredStore)?.status)
     }
 }

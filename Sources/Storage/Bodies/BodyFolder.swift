@@ -23,18 +23,27 @@ final class BodyFolder: Sendable {
 
     private let state = Mutex(State())
     private let path: String
+    /// Whether other processes place and remove files here too.
+    private let isShared: Bool
+    /// How long what nobody refers to stays in a shared folder, in seconds: another process may be about to.
+    private static let sharedPatience = 600.0
+    private let writer = UInt32.random(in: 0...(.max))
     /// Called with a digest that may have no row when its last hold has ended.
     private let released: @Sendable (Digest) -> Void
     private var temporary: String { path + "/tmp" }
     private var quarantine: String { path + "/quarantine" }
 
     /// Makes the folders and removes what unfinished uploads left.
-    init(path: String, released: @escaping @Sendable (Digest) -> Void) throws(FileError) {
+    init(path: String, isShared: Bool, released: @escaping @Sendable (Digest) -> Void) throws(FileError) {
         self.path = path
+        self.isShared = isShared
         self.released = released
         try Folder.make(path)
         try Folder.make(path + "/tmp")
-        for name in Folder.names(path + "/tmp") { _ = unsafe unlink(path + "/tmp/" + name) }
+        for name in Folder.names(path + "/tmp")
+        where !isShared || Self.isOld(path + "/tmp/" + name) {
+            _ = unsafe unlink(path + "/tmp/" + name)
+        }
         let setAside = Self.digests(in: path + "/quarantine")
         state.withLock { $0.setAside = Set(setAside) }
     }
@@ -53,7 +62,7 @@ final class BodyFolder: Sendable {
             state.temporaryCount += 1
             return state.temporaryCount
         }
-        return temporary + "/\(number)"
+        return temporary + "/\(writer)-\(number)"
     }
 
     /// Removes a temporary file.
@@ -66,7 +75,8 @@ final class BodyFolder: Sendable {
         let folder = folder(of: digest)
         try Folder.make(folder)
         let error: FileError? = state.withLock { state in
-            let isKnown = has(digest) && state.verified.contains(digest)
+            // In a shared folder the new file's age tells others to leave it alone.
+            let isKnown = !isShared && has(digest) && state.verified.contains(digest)
             if isKnown {
                 _ = unsafe unlink(temporaryPath)
             } else {
@@ -143,10 +153,20 @@ final class BodyFolder: Sendable {
                 state.doubtful.insert(digest)
                 return false
             }
-            _ = unsafe unlink(path(of: digest))
+            let path = path(of: digest)
+            guard !isShared || Self.isOld(path) else { return false }
+            _ = unsafe unlink(path)
             state.verified.remove(digest)
             return true
         }
+    }
+
+    /// Whether a file has not been changed for as long as another process may take to refer to it.
+    private static func isOld(_ path: String) -> Bool {
+        var status = stat()
+        var now = timespec()
+        guard unsafe stat(path, &status) == 0, unsafe clock_gettime(CLOCK_REALTIME, &now) == 0 else { return true }
+        return Double(now.tv_sec - status.st_ctim.tv_sec) > sharedPatience
     }
 
     /// Whether there is a file of the digest, whatever its bytes.
@@ -163,6 +183,9 @@ final class BodyFolder: Sendable {
 
     /// Whether this process has seen that the file has the bytes of the digest.
     func isVerified(_ digest: Digest) -> Bool { state.withLock { $0.verified.contains(digest) } }
+
+    /// Has the file compared with its digest again before it is read next.
+    func doubt(_ digest: Digest) { state.withLock { state in _ = state.verified.remove(digest) } }
 
     /// Takes note of what a file's bytes came to; sets it aside and throws where that is not its digest.
     func settle(_ digest: Digest, found: Digest) throws(StoreError) {

@@ -27,6 +27,14 @@ extension StoreRouter {
         return isStarted ? image : .empty
     }
 
+    /// Takes note of what another process has changed in the store.
+    package func note(_ changes: [StoreChange], of name: String) {
+        table.withLock { table in
+            guard let index = table.index(named: name), table.slots[index].status == .started else { return }
+            table.note(changes, in: index)
+        }
+    }
+
     /// What lies in the store's queue.
     package func image(of name: String) async throws(StoreError) -> QueueImage {
         try await store(named: name)?.loadQueue() ?? .empty

@@ -30,6 +30,12 @@ package final class StoreRouter: Store {
     /// Those of all stores that are started.
     package var partitionKeys: [[UInt8]] { seats.map(\.store.partitionKey) }
 
+    package func delivers(_ target: Target) -> Bool { seat(of: target)?.store.delivers(target) ?? true }
+
+    package func sequence(after last: Int64, for target: Target) -> Int64 {
+        (seat(of: target)?.store ?? standard).sequence(after: last, for: target)
+    }
+
     package func place(of target: Target) -> StorePlace { table.withLock { $0.place(of: target) } }
 
     // MARK: Choosing
@@ -68,13 +74,20 @@ package final class StoreRouter: Store {
             table.slots.count > 1 ? try Self.split(changes, table) : nil
         }
         guard let parts else { return try await standard.commit(changes, durable: durable) }
+        var isHalf: StoreError?
         for part in parts {
             // What was brought is held until the commit refers to it.
             let brought = try await bringBodies(of: part.changes, to: part.seat)
-            try await part.seat.store.commit(adapted(part.changes, to: part.seat.store), durable: durable)
+            do throws(StoreError) {
+                try await part.seat.store.commit(adapted(part.changes, to: part.seat.store), durable: durable)
+            } catch {
+                guard case .mirrorFailed = error else { throw error }
+                isHalf = error
+            }
             withExtendedLifetime(brought) {}
             table.withLock { $0.note(part.changes, in: part.seat.index) }
         }
+        if let isHalf { throw isHalf }
     }
 
     private static func split(
@@ -203,6 +216,8 @@ package final class StoreRouter: Store {
             sum.entries += usage.entries
             sum.damagedBodies += usage.damagedBodies
             sum.isFailing = sum.isFailing || usage.isFailing
+            sum.sidesOut += usage.sidesOut
+            sum.sideFailures += usage.sideFailures
         }
         return sum
     }
@@ -213,7 +228,7 @@ package final class StoreRouter: Store {
 
 extension StoreChange {
     /// Every body that the change refers to.
-    fileprivate var contents: [Content] {
+    var contents: [Content] {
         switch self {
         case .putCopy(_, let copy), .putListed(_, let copy): [copy.content]
         case .putParts(_, let parts): parts.pieces.map(\.content)
