@@ -1,6 +1,6 @@
 import pytest
 
-from cache_lab import Lab
+from cache_lab import TO_THE_LETTER, Lab
 from origin import Origin
 from service import Holdfast
 
@@ -38,8 +38,7 @@ def holdfast(holdfast_with):
 def shared_cache():
     """One service under RFC 9111 to the letter, for cases that each have a target of their own."""
     origin = Origin().start()
-    service = Holdfast(
-        origin.url, defaultPolicy={"offlineReads": "HONOUR_ORIGIN"}, targetedFields=["CDN-Cache-Control"]).start()
+    service = Holdfast(origin.url, **TO_THE_LETTER).start()
     yield Lab(origin, service)
     service.close()
     origin.stop()

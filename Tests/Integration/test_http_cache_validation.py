@@ -112,7 +112,7 @@ KEPT = [("Content-Encoding", "gzip", "br"), ("Content-Length", "6", "60")]
 
 def updating(name, before, after, shown):
     if shown == "/bar":
-        shown = "/files/bar"
+        shown = "{route}/bar"
     life = [] if name == "Expires" else STALE
     then = [] if name == "Expires" else FRESH
     for kind, validator in (("a tag", 'ETag: "a"'), ("a date", f"Last-Modified: {OLD}")):
