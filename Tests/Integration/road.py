@@ -17,6 +17,7 @@ class Road:
         self.lock = threading.Lock()
         self.ends = set()
         self.forgotten = set()
+        self.heard = None  # called with the connection and each piece of requests on it
         self.smooth()
 
     @property
@@ -92,6 +93,8 @@ class Road:
         passed = 0
         try:
             while piece := source.recv(self.piece):
+                if self.heard and not is_answer:
+                    self.heard(source, piece)
                 if self.swallows or source in self.forgotten:
                     continue
                 if is_answer and self.garbage is not None:

@@ -17,7 +17,8 @@ error_log {folder}/error.log;
 worker_processes 1;
 events {{ worker_connections 256; }}
 http {{
-  access_log off;
+  log_format asked "$status $request_method $request_uri";
+  access_log {folder}/access.log asked;
   types {{ text/plain txt; image/png png; }}
   default_type application/octet-stream;
   client_body_temp_path {folder}/body;
@@ -39,6 +40,8 @@ ServerRoot {folder}
 DefaultRuntimeDir {folder}
 PidFile {folder}/apache.pid
 ErrorLog {folder}/error.log
+LogFormat "%>s %m %U%q" asked
+CustomLog {folder}/access.log asked
 ServerName localhost
 Listen 127.0.0.1:{port}
 LoadModule mpm_event_module {modules}/mod_mpm_event.so
@@ -117,6 +120,11 @@ class WebServer:
         path.write_bytes(body)
         os.utime(path, (modified, modified))
         self.own(path)
+
+    def asked(self):
+        """Status, method and target of each request so far, as the server understood it; `-` where it did not."""
+        lines = (self.folder / "access.log").read_bytes().splitlines()
+        return [(int(status), method, target) for status, method, target in (line.split(b" ", 2) for line in lines)]
 
     def get(self, target, **headers):
         """Asks the server itself."""
