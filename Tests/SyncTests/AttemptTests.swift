@@ -117,7 +117,7 @@ import Testing
             Issue.record("not unknown")
             return
         }
-        guard case .delivered(_, _, let newBase, _, _) = await fixture.attempt(operation, attempts: 2, verify: true)
+        guard case .delivered(_, _, let newBase, _, _, _) = await fixture.attempt(operation, attempts: 2, verify: true)
         else {
             Issue.record("not delivered")
             return
@@ -138,6 +138,26 @@ import Testing
         }
         #expect(origin.methods == ["GET", "PUT"])
         #expect(origin.sent[1].fields["Idempotency-Key"] == "KEY")
+    }
+
+    @Test(
+        "what the target shows instead of what was sent is told, for the edit that waits behind",
+        arguments: [true, false])
+    func otherBytes(showsOther: Bool) async throws {
+        let origin = FakeOrigin { sent in
+            sent.method == .put
+                ? .success((204, [:], "")) : .success((200, ["ETag": "\"9\""], showsOther ? #"{"v":9}"# : #"{"v":1}"#))
+        }
+        var behind = Fixture.operation(id: "op2")
+        behind.sequence = 2
+        let fixture = Fixture(origin, queue: FakeQueue([behind]))
+        let sent = Fixture.operation(body: await fixture.content(#"{"v":1}"#))
+        guard case .delivered(_, _, let newBase, _, _, let unseen) = await fixture.attempt(sent) else {
+            Issue.record("not delivered")
+            return
+        }
+        #expect(newBase.etag == "\"9\"")
+        #expect((unseen?.etag == "\"9\"") == showsOther)
     }
 
     @Test("O17: Retry-After is obeyed", arguments: ["30", "Tue, 14 Nov 2023 22:13:50 GMT"])

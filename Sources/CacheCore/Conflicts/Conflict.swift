@@ -78,3 +78,12 @@ package struct Conflict: Sendable, Hashable {
         self.createdAt = createdAt
     }
 }
+
+extension Operation {
+    /// What it wants to be at the target, as one of the versions of a conflict.
+    package var clientVersion: ConflictVersion {
+        ConflictVersion(
+            isAbsent: method == .delete, mediaType: effectiveType,
+            content: method == .delete ? nil : effective ?? body)
+    }
+}

@@ -71,10 +71,10 @@ extension OperationQueue {
     private func changes(of outcome: DeliveryOutcome, for sent: Operation) async throws -> [StoreChange] {
         var operation = sent
         switch outcome {
-        case .delivered(let answer, let newTarget, let newBase, let copies, let memberName):
+        case .delivered(let answer, let newTarget, let newBase, let copies, let memberName, let unseen):
             operation.memberName = memberName
             return try await delivered(
-                operation, answer: answer, newTarget: newTarget, newBase: newBase, copies: copies)
+                operation, answer: answer, newTarget: newTarget, newBase: newBase, copies: copies, unseen: unseen)
         case .retry(let time, let answer, let reason):
             operation.lastAnswer = answer
             operation.state = .pending
@@ -129,7 +129,8 @@ extension OperationQueue {
     // MARK: Delivered
 
     private func delivered(
-        _ sent: Operation, answer: KeptAnswer?, newTarget: Target?, newBase: Base, copies: [StoreChange]
+        _ sent: Operation, answer: KeptAnswer?, newTarget: Target?, newBase: Base, copies: [StoreChange],
+        unseen: ConflictVersion?
     ) async throws -> [StoreChange] {
         var operation = sent
         operation.finish(as: .delivered, reason: nil, at: clock.now)
@@ -164,14 +165,17 @@ extension OperationQueue {
             deliveredTags.withLock { $0.note(sent.tag, is: etag) }
         }
         if sent.kind != .action {
+            changes += conflicts.map { .putConflict($0.closed(at: clock.now)) }
             if let index = successors.firstIndex(where: { $0.kind != .action }) {
                 follow(&successors[index], onto: newBase)
+                if let unseen {
+                    let collision = try await collide(successors[index], behind: sent, with: unseen)
+                    changes += collision
+                    if !collision.isEmpty { successors.remove(at: index) }
+                }
             }
-            changes += conflicts.map { .putConflict($0.closed(at: clock.now)) }
         }
-        if sent.kind == .create || successors.contains(where: { $0.base == newBase }) {
-            changes += successors.map { .putOperation($0) }
-        }
+        if sent.kind == .create || successors != later { changes += successors.map { .putOperation($0) } }
         changes.append(.expirePath(sent.partition, path: collectionPath(of: sent)))
         changes.append(.putOperation(operation))
         return changes
@@ -193,6 +197,29 @@ extension OperationQueue {
         operation.precondition =
             operation.preconditionIsClients ? base.strictPrecondition : base.guardPrecondition(under: operation.policy)
         operation.base = base
+    }
+
+    /// An edit was made upon the one before it, and the origin holds another version by now: a conflict by the edit's policy, like one
+    /// that the origin itself tells of. In the commit of the delivery, so that no restart comes between. Empty: it may go on.
+    private func collide(
+        _ successor: Operation, behind sent: Operation, with unseen: ConflictVersion
+    ) async throws -> [StoreChange] {
+        var operation = successor
+        let policy = operation.policy.conflictResolutionPolicy
+        guard policy != .clientWins, !(unseen.isAbsent && operation.method == .delete) else { return [] }
+        let conflict = Conflict(
+            id: IDs.record(now: clock.now), key: operation.lane, kind: unseen.isAbsent ? .deletedAtOrigin : .edited,
+            operationID: operation.id, method: operation.method, fields: operation.fields,
+            base: ConflictVersion(
+                isAbsent: sent.method == .delete, mediaType: sent.effectiveType, content: sent.effective),
+            client: operation.clientVersion, server: unseen, serverIsLatest: true, originAnswer: nil,
+            policy: operation.policy, createdAt: clock.now)
+        if policy == .serverWins { return try await dropped(operation, conflict: conflict, copies: []) }
+        operation.state = .conflict
+        operation.reason = nil
+        operation.nextAttemptAt = nil
+        operation.conflictID = conflict.id
+        return [.putConflict(conflict), .putOperation(operation)]
     }
 
     private func rename(_ one: Operation, by renaming: Renaming) async throws -> Operation {

@@ -222,9 +222,11 @@ package struct Claim: Sendable {
 /// What delivery found out about a claimed operation.
 package enum DeliveryOutcome: Sendable {
     /// In effect at the origin. `copies`: what happens to server copies in the same commit. `newTarget`, `memberName`: of a create.
-    /// `newETag`: what the next of the lane uses as its base.
+    /// `newBase`: what the next of the lane uses as its base. `unseen`: the version that a look found there instead of what was
+    /// sent; the next of the lane, made without having seen it, is in conflict with it.
     case delivered(
-        answer: KeptAnswer?, newTarget: Target?, newBase: Base, copies: [StoreChange], memberName: String? = nil)
+        answer: KeptAnswer?, newTarget: Target?, newBase: Base, copies: [StoreChange], memberName: String? = nil,
+        unseen: ConflictVersion? = nil)
     /// Not applied: due again at `at`.
     case retry(at: Double, answer: KeptAnswer?, reason: String?)
     /// It can't be told: `unknown`, due at `at`.

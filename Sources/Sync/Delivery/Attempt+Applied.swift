@@ -40,33 +40,35 @@ extension Attempt {
                 answer: answer, newTarget: nil, newBase: .unknown,
                 copies: goneCopies(unless: answer.status == 202) + touched(by: answer))
         }
-        let (base, copies) = await edited(answer, sighting, request: request)
-        return .delivered(answer: answer, newTarget: nil, newBase: base, copies: copies + touched(by: answer))
+        let (base, copies, unseen) = await edited(answer, sighting, request: request)
+        return .delivered(
+            answer: answer, newTarget: nil, newBase: base, copies: copies + touched(by: answer), unseen: unseen)
     }
 
     // MARK: Edits
 
-    /// The base of what follows in the lane, and what becomes of the server copy.
+    /// The base of what follows in the lane, what becomes of the server copy, and the version found instead of what was sent.
     private func edited(_ answer: KeptAnswer, _ sighting: Sighting, request: OutgoingWrite) async -> (
-        Base, [StoreChange]
+        Base, [StoreChange], unseen: ConflictVersion?
     ) {
         let key = operation.lane
         if let copy = proven(by: sighting, request: request) {
             let changes = ServerCopies.seen(copy, as: key, policy: operation.policy, epoch: context.store.epoch)
-            return (copy.base, changes.map(ServerCopies.explicitly))
+            return (copy.base, changes.map(ServerCopies.explicitly), nil)
         }
         if let etag = sighting.etag {
             return (
-                Base(etag: etag, mediaType: operation.effectiveType, content: operation.effective), [.expire(key)]
+                Base(etag: etag, mediaType: operation.effectiveType, content: operation.effective), [.expire(key)],
+                nil
             )
         }
-        guard let successor = context.queue.nextEdit(after: operation) else { return (.unknown, [.expire(key)]) }
+        guard context.queue.nextEdit(after: operation) != nil else { return (.unknown, [.expire(key)], nil) }
         // The next one needs a validator that the answer did not give (design 5, "base validator").
-        guard case .seen(let seen) = await look() else { return (.unknown, [.expire(key)]) }
+        guard case .seen(let seen) = await look() else { return (.unknown, [.expire(key)], nil) }
         let showsIt = seen.isGone ? false : await showsEffect(seen)
-        if !showsIt { memory.markDiverged(successor.id) }
         return (
-            seen.base, ServerCopies.seen(seen, as: key, policy: operation.policy, epoch: context.store.epoch)
+            seen.base, ServerCopies.seen(seen, as: key, policy: operation.policy, epoch: context.store.epoch),
+            showsIt ? nil : seen.version
         )
     }
 

@@ -134,17 +134,6 @@ extension Attempt {
         return .edited
     }
 
-    /// A conflict with the server version read now, for an operation that is not sent at all.
-    func preserve(_ kind: ConflictKind, answer: KeptAnswer?) async -> DeliveryOutcome {
-        switch await look() {
-        case .seen(let sighting):
-            return conflict(kind, server: sighting, answer: answer, copies: await copies(of: sighting))
-        case .unreadable: return conflict(kind, server: nil, answer: answer)
-        case .unreachable, .notNow, .noCredential:
-            return .retry(at: context.clock.now + backoff, answer: answer, reason: nil)
-        }
-    }
-
     func conflict(
         _ kind: ConflictKind, server: Sighting?, answer: KeptAnswer?, copies: [StoreChange] = []
     ) -> DeliveryOutcome {
@@ -165,9 +154,7 @@ extension Attempt {
                 ? ConflictVersion(
                     etag: base.etag, lastModified: base.lastModified, mediaType: base.mediaType,
                     content: base.content) : nil,
-            client: ConflictVersion(
-                isAbsent: operation.method == .delete, mediaType: operation.effectiveType,
-                content: operation.method == .delete ? nil : operation.effective ?? operation.body),
+            client: operation.clientVersion,
             server: server?.version ?? (isGone ? ConflictVersion(isAbsent: true) : nil),
             serverIsLatest: server != nil || isGone, originAnswer: answer, policy: operation.policy,
             createdAt: context.clock.now)

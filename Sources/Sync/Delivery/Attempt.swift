@@ -32,8 +32,6 @@ package struct Attempt: Sendable {
                 await context.clock.sleep(until: since + settings.settle)
             }
             if let outcome = await verifyUnknown() { return outcome }
-        } else if memory.isDiverged(operation.id) {
-            return await preserve(.edited, answer: nil)
         }
         if operation.kind == .create, !settings.idempotentOrigin, let outcome = await noteMembersBefore() {
             return outcome

@@ -12,8 +12,6 @@ package final class DeliveryMemory: Sendable {
         var rounds: [OperationID: Int] = [:]
         /// Those whose unknown outcome was recorded with a time that includes `settle`.
         var settled: Set<OperationID> = []
-        /// Those whose target held other bytes than the operation before them had sent.
-        var diverged: Set<OperationID> = []
     }
 
     private let guarded = Mutex(Guarded())
@@ -61,8 +59,6 @@ package final class DeliveryMemory: Sendable {
 
     package func rounds(of id: OperationID) -> Int { guarded.withLock { $0.rounds[id] ?? 0 } }
     package func isSettled(_ id: OperationID) -> Bool { guarded.withLock { $0.settled.contains(id) } }
-    package func markDiverged(_ id: OperationID) { guarded.withLock { _ = $0.diverged.insert(id) } }
-    package func isDiverged(_ id: OperationID) -> Bool { guarded.withLock { $0.diverged.contains(id) } }
 
     /// Takes note of an outcome that is being recorded.
     package func note(_ outcome: DeliveryOutcome, of id: OperationID) {
@@ -73,7 +69,6 @@ package final class DeliveryMemory: Sendable {
         guarded.withLock { state in
             if case .rebased = outcome { state.rounds[id, default: 0] += 1 } else { state.rounds[id] = nil }
             if case .unknown = outcome { state.settled.insert(id) } else { state.settled.remove(id) }
-            state.diverged.remove(id)
         }
     }
 }

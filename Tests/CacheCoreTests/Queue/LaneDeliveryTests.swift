@@ -64,6 +64,51 @@ struct LaneDeliveryTests {
         #expect(await bench.queue.serverTag(forDelivered: first.tag, of: first.lane) == "\"2\"")
     }
 
+    /// Delivers the first of two edits, after which the origin shows what neither knew.
+    private func deliverBeforeUnseen(_ policy: ConflictResolutionPolicy) async throws -> OperationID {
+        var policies = Policy()
+        policies.conflictResolutionPolicy = policy
+        let first = try await bench.write(.put, "/items/1", #"{"v":1}"#, policy: policies)
+        _ = try await bench.claimOne()
+        let second = try await bench.write(.put, "/items/1", #"{"v":2}"#, policy: policies)
+        let content = try await bench.store.makeContent(Array(#"{"v":9}"#.utf8), for: .operation)
+        let unseen = ConflictVersion(etag: "\"9\"", mediaType: "application/json", content: content)
+        try await bench.queue.record(
+            .delivered(
+                answer: nil, newTarget: nil, newBase: Base(etag: "\"9\"", content: content), copies: [],
+                unseen: unseen), of: first.id)
+        return second.id
+    }
+
+    @Test("after a restart too an edit never overwrites a version that its user had not seen")
+    func unseenVersion() async throws {
+        let id = try await deliverBeforeUnseen(.preserveConflict)
+        let queue = try await bench.restarted()
+        #expect(try await queue.claim(limit: 8, now: bench.clock.now) { _ in nil }.isEmpty)
+        let operation = try #require(queue.operation(id))
+        #expect(operation.state == .conflict)
+        let conflict = try #require(queue.conflict(of: operation.lane))
+        #expect(operation.conflictID == conflict.id)
+        #expect(try await bench.text(conflict.base?.content) == #"{"v":1}"#)
+        #expect(try await bench.text(conflict.client.content) == #"{"v":2}"#)
+        #expect(try await bench.text(conflict.server?.content) == #"{"v":9}"#)
+    }
+
+    @Test("SERVER_WINS drops an edit behind which the origin shows another version")
+    func unseenVersionWins() async throws {
+        let id = try await deliverBeforeUnseen(.serverWins)
+        #expect(bench.queue.operation(id) == nil)
+        #expect(try await bench.store.operation(id)?.state == .cancelled)
+        #expect(bench.queue.conflict(of: QueueBench.key("/items/1")) == nil)
+    }
+
+    @Test("CLIENT_WINS goes on over another version, guarded by its tag no longer")
+    func unseenVersionLoses() async throws {
+        let id = try await deliverBeforeUnseen(.clientWins)
+        let claimed = try #require(try await bench.claimOne())
+        #expect(claimed.id == id && claimed.precondition == Precondition.none)
+    }
+
     @Test("O09: attempts have the same body and key")
     func sameAttempt() async throws {
         try await bench.write(.put, "/items/1", #"{"v":1}"#, key: "k")
