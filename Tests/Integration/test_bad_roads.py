@@ -158,6 +158,16 @@ def test_a_retry_after_of_a_day_is_obeyed_also_after_a_restart(origin, holdfast)
     assert 23 < (due - datetime.datetime.now(datetime.timezone.utc)).total_seconds() / 3600 <= 24
 
 
+@pytest.mark.parametrize("asked", ["/cache/operations/{}/retry", "/cache/sync"])
+def test_a_retry_after_of_a_day_ends_when_somebody_asks_for_it(origin, holdfast, asked):
+    origin.order(method="PUT", status=503, headers={"Retry-After": "86400"})
+    identifier, = queued(holdfast, ("/items/1", {"n": 1}))
+    eventually(lambda: holdfast.operation(identifier).get("reason") == "retry-after")
+    assert holdfast.call("POST", asked.format(identifier)).status == 200
+    holdfast.await_state(identifier, "delivered")
+    assert len(origin.seen("PUT")) == 2
+
+
 def test_an_origin_that_came_back_from_an_old_backup_is_read_as_it_is_and_not_overwritten(origin, road, holdfast):
     origin.put("/items/1", {"n": 1}, tag='"v1"')
     origin.put("/items/1", {"n": 5}, tag='"v5"')

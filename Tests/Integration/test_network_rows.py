@@ -206,6 +206,16 @@ def test_U03_what_one_identity_queued_is_not_sent_with_anothers_credential(origi
     assert origin.seen("PUT")[0].headers["authorization"] == "Bearer A"
 
 
+def test_U03_after_a_restart_a_read_of_the_edit_is_enough_to_deliver_it(origin, holdfast):
+    origin.stop()
+    identifier = receipt(holdfast.put("/items/1", {"n": 1}, authorization="Bearer A"))
+    holdfast.restart()
+    assert holdfast.get("/items/1", authorization="Bearer A").json() == {"n": 1}
+    origin.start()
+    holdfast.await_state(identifier, "delivered")
+    assert origin.seen("PUT")[0].headers["authorization"] == "Bearer A"
+
+
 def test_U05_nothing_is_dropped_while_the_origin_refuses_the_credential(origin, holdfast):
     origin.stop()
     identifier = receipt(holdfast.put("/items/1", {"n": 1}, authorization="Bearer A"))

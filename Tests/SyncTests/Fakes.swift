@@ -136,7 +136,7 @@ final class FakeQueue: DeliveryQueue, WriteQueue {
         state.withLock { state in state.waiting.map { max(state.due[$0.id] ?? 0, now) }.min() }
     }
     func onWork(_ wake: @escaping @Sendable () -> Void) { state.withLock { $0.wake = wake } }
-    func dueAtOnce() { state.withLock { $0.due = [:] } }
+    func dueAtOnce(byHand: Bool) { state.withLock { $0.due = [:] } }
     func credentialArrived(for partition: PartitionID) {}
     func unfinished() -> [Operation] { state.withLock { $0.waiting } }
     func nextEdit(after operation: Operation) -> Operation? {

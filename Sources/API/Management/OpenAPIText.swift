@@ -481,6 +481,9 @@ enum OpenAPIText {
             post:
               operationId: retryOperation
               summary: Try again now
+              description: >-
+                What has stopped goes on; what waits for a time, Retry-After of the origin too, is sent at once. 409 not-failed where it is under
+                way or waits for a credential.
               tags: [operations]
               responses:
                 '200':
@@ -541,6 +544,7 @@ enum OpenAPIText {
             post:
               operationId: sync
               summary: Deliver now
+              description: What waits for a time, Retry-After of the origin too, is due at once.
               tags: [operations]
               parameters:
               - name: wait

@@ -22,6 +22,8 @@ struct Read: Sendable {
 
     /// The effective copy of an edit; the plan only says whether the origin is asked for the server copy meanwhile.
     func answer(_ edit: LocalEdit, isOnline: Bool) async throws {
+        // After a restart this may be the first sign of the identity that the edit is delivered for.
+        if request.isProven { context.credentials.offered(request.credentials, for: request.key.partition) }
         if isOnline, !policy.noCache {
             switch plan(isOnline: true) {
             case .origin, .copy(_, refresh: true, _, _), .refuse(_, refresh: true): refresh()

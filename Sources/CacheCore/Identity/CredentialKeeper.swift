@@ -34,14 +34,17 @@ package final class CredentialKeeper: Sendable {
         if isNew { listener.tell(partition) }
     }
 
-    /// A client queued a write with these values, which alone make the partition (no `partitionBy`): another value can't belong to
-    /// it, so they are used for its delivery although the origin has not seen them yet. Known ones stay.
+    /// A client queued a write, or read what it had queued, with these values, which alone make the partition (no `partitionBy`):
+    /// another value can't belong to it, so they are used for its delivery although the origin has not seen them yet. Known ones stay;
+    /// where there were none the listener is told.
     package func offered(_ fields: HTTPFields, for partition: PartitionID) {
         guard partition != .none, !fields.isEmpty else { return }
-        known.withLock { table in
-            guard table[partition]?.fields.isEmpty ?? true else { return }
+        let isNew = known.withLock { table in
+            guard table[partition]?.fields.isEmpty ?? true else { return false }
             table[partition, default: Known(fields: fields, proven: [])].fields = fields
+            return true
         }
+        if isNew { listener.tell(partition) }
     }
 
     /// Sets what is called when a partition has got a new credential. On any thread; must not block.

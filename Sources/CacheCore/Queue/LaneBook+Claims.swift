@@ -106,14 +106,13 @@ extension LaneBook {
         return nil
     }
 
-    /// Makes every lane due but for those that the origin told to wait, or whose outcome is settling. In memory only.
-    mutating func dueAtOnce() {
+    /// Makes every lane due but for those whose outcome is settling and, unless somebody asked for it by hand, those that the origin
+    /// told to wait. In memory only. `settled`: when what may be on its way now is in effect or never will be.
+    mutating func dueAtOnce(byHand: Bool, settled: Double) {
         for (lane, ids) in lanes {
-            guard let id = ids.first, var operation = operations[id], operation.nextAttemptAt != nil,
-                operation.state == .pending || operation.state == .unknown,
-                operation.reason != Reason.retryAfter, operation.reason != Reason.settle
+            guard let id = ids.first, var operation = operations[id], byHand || operation.reason != Reason.retryAfter,
+                operation.hurry(settled: settled)
             else { continue }
-            operation.nextAttemptAt = nil
             operations[id] = operation
             refresh(lane)
         }

@@ -48,11 +48,26 @@ extension OperationQueue {
     }
 
     package func retry(_ id: OperationID) async throws -> Operation {
-        try await changingStopped(id) { operation in
+        if let waiting = try await hurry(id) { return waiting }
+        return try await changingStopped(id) { operation in
             if operation.reason == Reason.noTarget {
                 throw Problem(.notFailed, "It names a target that never became real. Edit or discard it.")
             }
             return [operation]
+        }
+    }
+
+    /// Makes one that waits due at once; nil where it has stopped or is under way.
+    private func hurry(_ id: OperationID) async throws -> Operation? {
+        guard let found = operation(id) else { throw notFound(id) }
+        return try await holding(found.lane, whole: false) {
+            guard var operation = self.operation(id) else { throw notFound(id) }
+            guard operation.state == .pending || operation.state == .unknown else { return nil }
+            guard operation.reason != Reason.credential else {
+                throw Problem(.notFailed, "It waits for a credential of its identity. Send a request with one.")
+            }
+            if operation.hurry(settled: settled) { try await commit([.putOperation(operation)]) }
+            return operation
         }
     }
 

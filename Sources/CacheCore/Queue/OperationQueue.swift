@@ -82,10 +82,13 @@ package final class OperationQueue: WriteQueue, DeliveryQueue {
 
     package func onWork(_ wake: @escaping @Sendable () -> Void) { self.wake.set(wake) }
 
-    package func dueAtOnce() {
-        book.withLock { $0.dueAtOnce() }
+    package func dueAtOnce(byHand: Bool) {
+        book.withLock { $0.dueAtOnce(byHand: byHand, settled: settled) }
         workAppeared()
     }
+
+    /// When a write that may be on its way now has taken effect or never will.
+    var settled: Double { clock.now + settings.current.settle }
 
     package func credentialArrived(for partition: PartitionID) {
         book.withLock { $0.credentialArrived(for: partition) }
@@ -162,6 +165,18 @@ package final class OperationQueue: WriteQueue, DeliveryQueue {
 }
 
 extension Operation {
+    /// Takes the wait for a time away, but for what may still take effect: that is looked at when it has `settled` (seconds since
+    /// 1970). False: there is nothing to take away.
+    mutating func hurry(settled: Double) -> Bool {
+        guard let time = nextAttemptAt, state == .pending || state == .unknown, reason != Reason.settle else {
+            return false
+        }
+        let isSettling = state == .unknown && reason == Reason.retryAfter
+        nextAttemptAt = isSettling ? min(time, settled) : nil
+        if reason == Reason.retryAfter { reason = isSettling ? Reason.settle : nil }
+        return true
+    }
+
     /// Makes it its own receipt, which stays for `receiptRetention`. The bytes are at the origin, in a conflict or not wanted any more,
     /// and need no room here.
     mutating func finish(as state: OperationState, reason: String?, at time: Double) {

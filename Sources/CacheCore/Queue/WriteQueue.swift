@@ -145,6 +145,7 @@ package protocol WriteQueue: Sendable {
     func conflict(of key: EntryKey) -> Conflict?
 
     // Management (design 5, 6, 9). Each throws `Problem` with the reason.
+    /// A stopped one is pending again; one that waits for a time is due at once, whatever Retry-After said.
     func retry(_ id: OperationID) async throws -> Operation
     func edit(_ id: OperationID, fields: HTTPFields?, body: Content?) async throws -> Operation
     /// Discards the edit; `cascade` takes what depends on it too.
@@ -259,8 +260,8 @@ package protocol DeliveryQueue: Sendable {
     func nextDue(now: Double) -> Double?
     /// Calls `wake` whenever something may have become due (accept, retry, record, credential).
     func onWork(_ wake: @escaping @Sendable () -> Void)
-    /// On coming online: every lane is due at once but for Retry-After, `settle` and `credential`.
-    func dueAtOnce()
+    /// On coming online, and `byHand`: every lane is due at once but for `settle` and `credential`, and Retry-After unless by hand.
+    func dueAtOnce(byHand: Bool)
     func credentialArrived(for partition: PartitionID)
     /// All unfinished operations, in order.
     func unfinished() -> [Operation]

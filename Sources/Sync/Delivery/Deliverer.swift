@@ -83,7 +83,7 @@ package final class Deliverer: Delivery {
 
     /// For the network's `onOnline`: every lane is due at once but for Retry-After and `credential`.
     package func cameOnline() {
-        context.queue.dueAtOnce()
+        context.queue.dueAtOnce(byHand: false)
         wake()
     }
 
@@ -122,7 +122,7 @@ package final class Deliverer: Delivery {
     package func syncNow(deadline: Double) async -> [OperationID] {
         let ids = context.queue.unfinished().map(\.id)
         guard !ids.isEmpty else { return [] }
-        context.queue.dueAtOnce()
+        context.queue.dueAtOnce(byHand: true)
         wake()
         let settled = Mutex(0)
         await wait(deadline: deadline) { [context] state in

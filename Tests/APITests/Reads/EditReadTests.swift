@@ -1,6 +1,7 @@
 import API
 import CacheCore
 import HTTPModel
+import Synchronization
 import TestSupport
 import Testing
 
@@ -46,6 +47,22 @@ struct EditReadTests {
         #expect(answer.text == "{\"v\":1}")
         #expect(answer.fields["ETag"] == "\"1\"")
         #expect(await fixture.ask("/resources/a?persistentState=maybe").status == 400)
+    }
+
+    @Test("U03: a read of an edit makes the credential known with which it is delivered, as after a restart")
+    func credential() async throws {
+        let secret: HTTPFields = ["Authorization": "Bearer A"]
+        let partitions = Mutex<[PartitionID]>([])
+        fixture.credentials.onArrival { partition in partitions.withLock { $0.append(partition) } }
+        fixture.network.force(offline: true)
+        let write = await fixture.ask(
+            "/resources/a", ["Authorization": "Bearer A", "Content-Type": "application/json"], method: .put, body: "{}")
+        #expect(write.status == 202)
+        let partition = try #require(partitions.withLock { $0.first })
+        fixture.credentials.refused(secret, for: partition)
+        #expect(await fixture.ask("/resources/a", secret).fields["Cache-Status"] == "Holdfast; hit; detail=LOCAL_EDIT")
+        #expect(fixture.credentials.fields(for: partition) == secret)
+        #expect(partitions.withLock { $0 } == [partition, partition])
     }
 
     @Test("a pending delete reads as 404")

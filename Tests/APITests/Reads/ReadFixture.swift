@@ -126,6 +126,7 @@ struct ReadFixture {
     let network = SwitchedNetwork()
     let clock = ManualClock()
     let settings = SettingsBox(Settings())
+    let credentials = CredentialKeeper()
     let counters = Counters()
     let flights = Flights()
     let service: Service<DictionaryView>
@@ -138,7 +139,7 @@ struct ReadFixture {
         }
         let context = ServiceContext(
             store: store, uploads: MemoryUploads(store: store), origin: origin, queue: queue,
-            delivery: NoDelivery(), network: network, credentials: CredentialKeeper(), settings: settings, clock: clock,
+            delivery: NoDelivery(), network: network, credentials: credentials, settings: settings, clock: clock,
             events: Silence(), log: Silence(),
             digest: { bytes in
                 Digest(bytes: (0..<32).map { UInt8(truncatingIfNeeded: sum(bytes) >> (UInt64($0 % 8) * 8)) })

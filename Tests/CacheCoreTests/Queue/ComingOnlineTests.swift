@@ -20,14 +20,14 @@ struct ComingOnlineTests {
     @Test("what backs off is due at once")
     func refused() async throws {
         let operation = try await waiting { .retry(at: $0, answer: KeptAnswer(status: 500, fields: [:]), reason: nil) }
-        bench.queue.dueAtOnce()
+        bench.queue.dueAtOnce(byHand: false)
         #expect(try await bench.claimOne()?.id == operation.id)
     }
 
     @Test("an unknown outcome that was looked at in vain is looked at again at once")
     func looksAgain() async throws {
         let operation = try await waiting { .unknown(at: $0, answer: nil, reason: nil) }
-        bench.queue.dueAtOnce()
+        bench.queue.dueAtOnce(byHand: false)
         let claim = try #require(try await bench.queue.claim(limit: 1, now: bench.clock.now).first)
         #expect(claim.operation.id == operation.id)
         #expect(claim.mustVerify)
@@ -36,7 +36,7 @@ struct ComingOnlineTests {
     @Test("an unknown outcome that settles goes on settling")
     func settles() async throws {
         _ = try await waiting { .unknown(at: $0, answer: nil, reason: Reason.settle) }
-        bench.queue.dueAtOnce()
+        bench.queue.dueAtOnce(byHand: false)
         #expect(try await bench.claimOne() == nil)
     }
 
@@ -48,8 +48,43 @@ struct ComingOnlineTests {
                 ? .retry(at: $0, answer: answer, reason: Reason.retryAfter)
                 : .unknown(at: $0, answer: answer, reason: Reason.retryAfter)
         }
-        bench.queue.dueAtOnce()
+        bench.queue.dueAtOnce(byHand: false)
         #expect(try await bench.claimOne() == nil)
+    }
+
+    @Test("O17: asked for by hand, what the origin told to wait is due at once", arguments: [true, false])
+    func retryAfterByHand(all: Bool) async throws {
+        let operation = try await waiting { .retry(at: $0, answer: nil, reason: Reason.retryAfter) }
+        if all {
+            bench.queue.dueAtOnce(byHand: true)
+        } else {
+            #expect(try await bench.queue.retry(operation.id).nextAttemptAt == nil)
+            #expect(try await bench.restarted().operation(operation.id)?.nextAttemptAt == nil)
+        }
+        let claim = try #require(try await bench.queue.claim(limit: 1, now: bench.clock.now).first)
+        #expect(claim.operation.attempts == 2 && !claim.mustVerify)
+    }
+
+    @Test("asked for by hand, an unknown outcome is looked at as soon as it has settled")
+    func unknownByHand() async throws {
+        let operation = try await waiting { .unknown(at: $0, answer: nil, reason: Reason.retryAfter) }
+        let settle = bench.settings.current.settle
+        for _ in 1...2 {
+            #expect(try await bench.queue.retry(operation.id).nextAttemptAt == bench.clock.now + settle)
+        }
+        #expect(try await bench.claimOne() == nil)
+        bench.clock.advance(by: settle)
+        #expect(try await bench.queue.claim(limit: 1, now: bench.clock.now).first?.mustVerify == true)
+    }
+
+    @Test("what waits for a credential, or is under way, can't be hurried")
+    func notByHand() async throws {
+        let operation = try await bench.write(.put, "/items/1", "{}")
+        _ = try await bench.claimOne()
+        await #expect(throws: Problem.self) { try await bench.queue.retry(operation.id) }
+        try await bench.queue.record(.waitsForCredential, of: operation.id)
+        await #expect(throws: Problem.self) { try await bench.queue.retry(operation.id) }
+        #expect(bench.queue.operation(operation.id)?.reason == Reason.credential)
     }
 
     @Test("a look without a connection leaves an unknown outcome as it was, due as soon as it is online")
