@@ -63,3 +63,22 @@ need_python() {
     cp "$requirements" "$environment/requirements.txt"
   fi
 }
+
+# Runs the Swift suites: run_suites PATTERN ARGUMENT… (arguments of swift test). Some tests wait on real deadlines, which a busy
+# machine may miss: up to five that fail are named and run once more. A crash, or what a sanitizer reports, fails at once.
+run_suites() {
+  local pattern=$1 report failed
+  shift
+  report=$(mktemp -d)
+  swift test --disable-xctest --no-parallel --xunit-output "$report/suites.xml" --filter "$pattern" "$@" && return
+  failed=$(python3 - "$report"/*.xml <<'SCRIPT'
+import re, sys, xml.etree.ElementTree as xml
+failed = [f"{case.get('classname')}/{case.get('name')}" for file in sys.argv[1:]
+          for case in xml.parse(file).iter("testcase") if case.find("failure") is not None or case.find("error") is not None]
+if not 0 < len(failed) <= 5: sys.exit(1)
+print("|".join(map(re.escape, failed)))
+SCRIPT
+  ) || return 1
+  say "once more: $failed"
+  swift test --disable-xctest --no-parallel --skip-build --filter "$failed" "$@"
+}
