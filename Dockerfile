@@ -6,7 +6,7 @@ RUN apt-get update -qq \
     libevent-dev libcurl4-openssl-dev libsqlite3-dev libssl-dev pkg-config \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
-COPY Package.swift ./
+COPY Package.swift openapi.yaml ./
 COPY Sources Sources
 COPY Tests Tests
 RUN swift build -c release --product holdfast --static-swift-stdlib \

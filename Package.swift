@@ -30,6 +30,12 @@ let package = Package(
 
         .systemLibrary(name: "CProcess"),
 
+        // What is served as it lies here; C, whose compiler embeds files.
+        .target(
+            name: "CPages",
+            exclude: ["index.html", "style.css", "app.js", "document.js", "conflict.js", "events.js"],
+            cSettings: [.unsafeFlags(["-std=c23", "-Wall", "-Wextra", "-Werror"])]),
+
         // pure
         .target(name: "HTTPModel", swiftSettings: strict),
         .target(name: "CacheCore", dependencies: ["HTTPModel"], swiftSettings: strict),
@@ -45,12 +51,7 @@ let package = Package(
         // the service
         .target(name: "Sync", dependencies: ["CacheCore", "HTTPModel"], swiftSettings: strict),
         .target(
-            name: "API", dependencies: ["CacheCore", "HTTPModel"],
-            // Served from PageText.swift, which scripts/embed-ui makes of them.
-            exclude: [
-                "UI/index.html", "UI/style.css", "UI/app.js", "UI/document.js", "UI/conflict.js", "UI/events.js",
-            ],
-            swiftSettings: strict),
+            name: "API", dependencies: ["CPages", "CacheCore", "HTTPModel"], swiftSettings: strict),
         .target(
             name: "HoldfastService",
             dependencies: [

@@ -8,7 +8,7 @@ extension ManagementService {
         case ["health", "live"]: [(.get, { _ in .json(.object(["status": "live"])) })]
         case ["health", "ready"]: [(.get, ready)]
         case ["metrics"]: [(.get, metrics)]
-        case ["openapi.yaml"]: [(.get, { _ in .text(OpenAPIText.yaml, type: "application/yaml") })]
+        case ["openapi.yaml"]: [(.get, { _ in .text(PageFile.named("openapi.yaml") ?? "", type: "application/yaml") })]
         default: problemMethods(path)
         }
     }

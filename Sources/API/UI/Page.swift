@@ -4,9 +4,9 @@ import HTTPModel
 /// /cache/ui: a page for people, which uses what everybody can use under /cache. Open without a token, for it holds nothing.
 extension ManagementService {
     func pageMethods(_ path: [String]) -> Methods? {
-        guard path.count < 2, path.first != "index.html", let text = PageText.files[path.first ?? "index.html"] else {
-            return nil
-        }
+        guard path.count < 2, !["index.html", "openapi.yaml"].contains(path.first),
+            let text = PageFile.named(path.first ?? "index.html")
+        else { return nil }
         let type =
             switch path.first?.split(separator: ".").last {
             case "css": "text/css; charset=utf-8"

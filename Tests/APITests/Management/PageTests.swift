@@ -12,7 +12,7 @@ struct PageTests {
         let path = file == "index.html" ? "/cache/ui" : "/cache/ui/" + file
         let reply = try await ManagementFixture().send(.get, path, access: .open)
         #expect(reply.status == 200)
-        #expect(reply.body == repositoryFile("Sources/API/UI/" + file))
+        #expect(reply.body == repositoryFile("Sources/CPages/" + file))
         let policy = try #require(reply.fields["Content-Security-Policy"])
         #expect(policy.contains("default-src 'none'") && !policy.contains("unsafe"))
     }
@@ -20,7 +20,7 @@ struct PageTests {
     @Test("The page sets nothing as markup")
     func escapes() {
         for file in Self.files {
-            let text = String(decoding: repositoryFile("Sources/API/UI/" + file), as: UTF8.self)
+            let text = String(decoding: repositoryFile("Sources/CPages/" + file), as: UTF8.self)
             for way in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "onclick="] {
                 #expect(!text.contains(way), "\(file): \(way)")
             }
