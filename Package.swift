@@ -42,7 +42,7 @@ let package = Package(
 
         // adapters
         .target(
-            name: "EventServer", dependencies: ["CEventHTTP", "CacheCore", "HTTPModel"], swiftSettings: strict),
+            name: "EventServer", dependencies: ["CEventHTTP", "CacheCore", "HTTPModel"], swiftSettings: strictAtC),
         .target(
             name: "Storage", dependencies: ["CSQLite", "CCrypto", "CacheCore", "HTTPModel"], swiftSettings: strictAtC),
         .target(

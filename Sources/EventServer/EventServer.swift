@@ -53,17 +53,18 @@ package final class EventServer<Handler: RequestHandler>: Sendable {
             switch address {
             case .tcp(let host, let port):
                 var name = [CChar](repeating: 0, count: 80)
-                descriptor = hl_listen_tcp(host, port, &name, name.count)
+                descriptor = unsafe hl_listen_tcp(host, port, &name, name.count)
                 if descriptor >= 0 { new.bound.append(Self.text(name)) }
             case .unix(let path):
-                descriptor = hl_listen_unix(path)
+                descriptor = unsafe hl_listen_unix(path)
                 if descriptor >= 0 {
                     new.bound.append("unix:\(path)")
                     new.paths.append(path)
                 }
             }
             guard descriptor >= 0 else {
-                throw ServerError("can't listen on \(Self.text(address)): \(String(cString: strerror(-descriptor)))")
+                throw ServerError(
+                    unsafe "can't listen on \(Self.text(address)): \(String(cString: strerror(-descriptor)))")
             }
             new.descriptors.append(descriptor)
         }
@@ -82,7 +83,7 @@ package final class EventServer<Handler: RequestHandler>: Sendable {
 
     private static func release(_ state: State) {
         state.descriptors.forEach { close($0) }
-        for path in state.paths { unlink(path) }
+        for path in state.paths { unsafe unlink(path) }
     }
 
     /// `HOST:PORT` as bound (a port 0 replaced by the real one), or `unix:PATH`, in the order of the listeners.
@@ -123,15 +124,15 @@ package final class EventServer<Handler: RequestHandler>: Sendable {
 /// The number of open connections, which the C side counts across loops.
 ///
 /// Unchecked: the cell is only touched by atomic operations of the C side, and by a plain read here that may be a moment late.
-final class ConnectionCounter: @unchecked Sendable {
+@safe final class ConnectionCounter: @unchecked Sendable {
     let cell: UnsafeMutablePointer<Int64>
 
     init() {
-        cell = .allocate(capacity: 1)
-        cell.initialize(to: 0)
+        unsafe cell = .allocate(capacity: 1)
+        unsafe cell.initialize(to: 0)
     }
 
-    deinit { cell.deallocate() }
+    deinit { unsafe cell.deallocate() }
 
-    var value: Int { Int(cell.pointee) }
+    var value: Int { unsafe Int(cell.pointee) }
 }

@@ -20,7 +20,7 @@ enum ExchangeStep: Sendable {
 /// The loop's side of an exchange. The connection holds one reference from attachment until it is finished, aborted or closed.
 ///
 /// Unchecked: `connection`, `reader`, `writer` and what tells of the client's leaving are touched on the loop's thread only; `answer` has its lock.
-final class ExchangeCore: @unchecked Sendable {
+@safe final class ExchangeCore: @unchecked Sendable {
     /// How far the answer is.
     struct Answer {
         var hasBegun = false
@@ -65,7 +65,7 @@ final class ExchangeCore: @unchecked Sendable {
 
     /// `body`: all of it, where it is here already.
     init(connection: OpaquePointer, loop: LoopBase, head: RequestHead, body: [UInt8]?, keepAlive: Bool) {
-        self.connection = connection
+        unsafe self.connection = connection
         self.loop = loop
         self.head = head
         self.answer = Mutex(Answer(keepAlive: keepAlive))
@@ -79,50 +79,56 @@ final class ExchangeCore: @unchecked Sendable {
     func perform(_ step: ExchangeStep) {
         switch step {
         case .readBody(let continuation):
-            guard let connection else { return continuation.resume(returning: .failure(.disconnected)) }
+            guard let connection = unsafe connection else {
+                return continuation.resume(returning: .failure(.disconnected))
+            }
             if let bodyEnd { return continuation.resume(returning: bodyEnd) }
             reader = continuation
-            hl_connection_read_body(connection)
+            unsafe hl_connection_read_body(connection)
         case .write(let bytes, let continuation):
-            guard let connection else {
+            guard let connection = unsafe connection else {
                 continuation?.resume(returning: .failure(.disconnected))
                 return
             }
-            let waiting = bytes.withUnsafeBytes { hl_connection_write(connection, $0.baseAddress, $0.count) }
+            let waiting = unsafe bytes.withUnsafeBytes {
+                unsafe hl_connection_write(connection, $0.baseAddress, $0.count)
+            }
             answer.withLock { answer in
                 answer.posted -= bytes.count
                 answer.waiting = waiting
             }
             guard let continuation else { return }
-            if self.connection == nil {
+            if unsafe self.connection == nil {
                 continuation.resume(returning: .failure(.disconnected))
             } else if waiting <= Self.highWater {
                 continuation.resume(returning: .success(()))
             } else {
                 writer = continuation
-                hl_connection_notify_drained(connection)
+                unsafe hl_connection_notify_drained(connection)
             }
         case .watch(let call):
             departure = call
-            if connection == nil || hasLeft { clientLeft() }
+            if unsafe connection == nil || hasLeft { clientLeft() }
         case .writePart(let part, let continuation):
-            guard let connection else { return continuation.resume(returning: .failure(.disconnected)) }
+            guard let connection = unsafe connection else {
+                return continuation.resume(returning: .failure(.disconnected))
+            }
             self.part = part
             writer = continuation
-            hl_connection_send_file(connection, part.descriptor, part.offset, Int64(part.length))
+            unsafe hl_connection_send_file(connection, part.descriptor, part.offset, Int64(part.length))
         case .finish(let bytes, let keepAlive):
-            if let connection, !bytes.isEmpty {
-                _ = bytes.withUnsafeBytes { hl_connection_write(connection, $0.baseAddress, $0.count) }
+            if let connection = unsafe connection, !bytes.isEmpty {
+                _ = unsafe bytes.withUnsafeBytes { unsafe hl_connection_write(connection, $0.baseAddress, $0.count) }
             }
-            guard let connection else { return }
+            guard let connection = unsafe connection else { return }
             departure = nil
             detach()
-            hl_connection_finish(connection, keepAlive ? 1 : 0)
+            unsafe hl_connection_finish(connection, keepAlive ? 1 : 0)
         case .abort:
-            guard let connection else { return }
+            guard let connection = unsafe connection else { return }
             departure = nil
             detach()
-            hl_connection_abort(connection)
+            unsafe hl_connection_abort(connection)
         }
     }
 
@@ -130,7 +136,7 @@ final class ExchangeCore: @unchecked Sendable {
         let result: Result<[UInt8]?, ExchangeError>
         var refusal: (status: Int32, reason: String)?
         switch how {
-        case HL_BODY_MORE: result = .success(Array(bytes))
+        case HL_BODY_MORE: result = unsafe .success(Array(bytes))
         case HL_BODY_END: result = .success(nil)
         case HL_BODY_TOO_LARGE: result = .failure(.bodyTooLarge)
         case HL_BODY_SLOW:
@@ -147,9 +153,9 @@ final class ExchangeCore: @unchecked Sendable {
         // Before the reader goes on: it may abort at once, which would take the answer from the server.
         let refuses = refusal != nil && takesAnswer()
         reader.take()?.resume(returning: result)
-        if refuses, let refusal, let connection {
+        if refuses, let refusal, let connection = unsafe connection {
             detach()
-            hl_connection_refuse(connection, refusal.status, refusal.reason)
+            unsafe hl_connection_refuse(connection, refusal.status, refusal.reason)
         }
     }
 
@@ -208,12 +214,12 @@ final class ExchangeCore: @unchecked Sendable {
 
     /// Releases the connection's reference: `self` may end with it.
     private func detach() {
-        connection = nil
+        unsafe connection = nil
         part = nil
         answer.withLock { $0.isGone = true }
         reader.take()?.resume(returning: .failure(.disconnected))
         writer.take()?.resume(returning: .failure(.disconnected))
-        Unmanaged.passUnretained(self).release()
+        unsafe Unmanaged.passUnretained(self).release()
     }
 }
 

@@ -19,7 +19,7 @@ enum LoopJob: Sendable {
 ///
 /// Unchecked: `taken` and `nextTaken` are the thread's own; `handle` is written before the thread starts; the connections behind it are touched on that thread only, and
 /// `hl_loop_wake` is safe from any.
-class LoopBase: @unchecked Sendable {
+@safe class LoopBase: @unchecked Sendable {
     fileprivate(set) var handle: OpaquePointer?
     private let jobs = Mutex<(waiting: [LoopJob], hasEnded: Bool)>(([], false))
     private let thread = Mutex<pthread_t?>(nil)
@@ -56,9 +56,9 @@ class LoopBase: @unchecked Sendable {
             performElsewhere(job)
         } else if isFirst {
             if running.load(ordering: .relaxed) == pthread_self() {
-                hl_loop_come_again(handle, 0)
+                unsafe hl_loop_come_again(handle, 0)
             } else {
-                hl_loop_wake(handle)
+                unsafe hl_loop_wake(handle)
             }
         }
     }
@@ -68,7 +68,7 @@ class LoopBase: @unchecked Sendable {
             guard let job = takeJob() else { return }
             perform(job)
         }
-        hl_loop_come_again(handle, 1)
+        unsafe hl_loop_come_again(handle, 1)
     }
 
     private func takeJob() -> LoopJob? {
@@ -85,7 +85,7 @@ class LoopBase: @unchecked Sendable {
     /// The thread is gone: a task goes on in the pool, and the rest can only fail.
     private func performElsewhere(_ job: LoopJob) {
         if case .task(let task) = job {
-            Task.detached { [self] in task.runSynchronously(on: asUnownedTaskExecutor()) }
+            Task.detached { [self] in unsafe task.runSynchronously(on: asUnownedTaskExecutor()) }
         } else {
             perform(job)
         }
@@ -93,28 +93,30 @@ class LoopBase: @unchecked Sendable {
 
     private func perform(_ job: LoopJob) {
         switch job {
-        case .task(let task): task.runSynchronously(on: asUnownedTaskExecutor())
+        case .task(let task): unsafe task.runSynchronously(on: asUnownedTaskExecutor())
         case .exchange(let exchange, let step): exchange.perform(step)
-        case .count(let continuation): continuation.resume(returning: Int(hl_loop_busy(handle)))
-        case .drain: hl_loop_drain(handle)
-        case .stop: hl_loop_stop(handle)
+        case .count(let continuation): unsafe continuation.resume(returning: Int(hl_loop_busy(handle)))
+        case .drain: unsafe hl_loop_drain(handle)
+        case .stop: unsafe hl_loop_stop(handle)
         }
     }
 
     /// Before `start`. Throws where the loop can't watch the descriptor.
     func listen(on descriptor: Int32, number: Int) throws(ServerError) {
-        let error = hl_loop_add_listener(handle, descriptor, Int32(number))
-        guard error == 0 else { throw ServerError("an event loop can't listen: \(String(cString: strerror(error)))") }
+        let error = unsafe hl_loop_add_listener(handle, descriptor, Int32(number))
+        guard error == 0 else {
+            throw ServerError(unsafe "an event loop can't listen: \(String(cString: strerror(error)))")
+        }
     }
 
     /// Starts the thread, which keeps the loop alive until it ends. Once.
     func start() throws(ServerError) {
         var started = pthread_t()
-        let context = Unmanaged.passRetained(self)
-        let error = pthread_create(&started, nil, runLoopThread, context.toOpaque())
+        let context = unsafe Unmanaged.passRetained(self)
+        let error = unsafe pthread_create(&started, nil, runLoopThread, context.toOpaque())
         guard error == 0 else {
-            context.release()
-            throw ServerError("no thread can be made: \(String(cString: strerror(error)))")
+            unsafe context.release()
+            throw ServerError(unsafe "no thread can be made: \(String(cString: strerror(error)))")
         }
         let made = started
         thread.withLock { $0 = made }
@@ -128,7 +130,7 @@ class LoopBase: @unchecked Sendable {
 
     fileprivate func run() {
         running.store(UInt(pthread_self()), ordering: .relaxed)
-        hl_loop_run(handle)
+        unsafe hl_loop_run(handle)
         running.store(0, ordering: .relaxed)
         jobs.withLock { $0.hasEnded = true }
         while let job = takeJob() { perform(job) }
@@ -152,7 +154,7 @@ class LoopBase: @unchecked Sendable {
         }
     }
 
-    deinit { if let handle { hl_loop_free(handle) } }
+    deinit { if let handle = unsafe handle { unsafe hl_loop_free(handle) } }
 }
 
 extension LoopBase: TaskExecutor {
@@ -160,16 +162,16 @@ extension LoopBase: TaskExecutor {
 }
 
 private func runLoopThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    Unmanaged<LoopBase>.fromOpaque(context!).takeRetainedValue().run()
+    unsafe Unmanaged<LoopBase>.fromOpaque(context!).takeRetainedValue().run()
     return nil
 }
 
 private func loop(_ context: UnsafeMutableRawPointer?) -> LoopBase {
-    Unmanaged<LoopBase>.fromOpaque(context!).takeUnretainedValue()
+    unsafe Unmanaged<LoopBase>.fromOpaque(context!).takeUnretainedValue()
 }
 
 private func core(_ exchange: UnsafeMutableRawPointer?) -> ExchangeCore {
-    Unmanaged<ExchangeCore>.fromOpaque(exchange!).takeUnretainedValue()
+    unsafe Unmanaged<ExchangeCore>.fromOpaque(exchange!).takeUnretainedValue()
 }
 
 /// One event loop, its thread and the handler that it calls.
@@ -182,32 +184,32 @@ final class Loop<Handler: RequestHandler>: LoopBase, @unchecked Sendable {
         self.handler = handler
         self.counter = counter
         super.init()
-        var callbacks = hl_callbacks(
-            request: { loop($0).requested($1!, $2!, listener: $3, now: $4) },
-            body: { core($0).bodyArrived(UnsafeRawBufferPointer(start: $1, count: $2), how: Int($3)) },
-            drained: { core($0).drained() },
-            left: { core($0).clientLeft() },
-            closed: { core($0).connectionClosed() },
-            woken: { loop($0).runJobs() },
-            refuse: { loop($0).refuse(Int($1), String(cString: $2!)) })
+        var callbacks = unsafe hl_callbacks(
+            request: { unsafe loop($0).requested($1!, $2!, listener: $3, now: $4) },
+            body: { unsafe core($0).bodyArrived(UnsafeRawBufferPointer(start: $1, count: $2), how: Int($3)) },
+            drained: { unsafe core($0).drained() },
+            left: { unsafe core($0).clientLeft() },
+            closed: { unsafe core($0).connectionClosed() },
+            woken: { unsafe loop($0).runJobs() },
+            refuse: { unsafe loop($0).refuse(Int($1), String(cString: $2!)) })
         var c = limits.c
-        let context = Unmanaged.passUnretained(self as LoopBase).toOpaque()
-        guard let made = hl_loop_new(&callbacks, context, &c, counter.cell) else { return nil }
-        handle = made
+        let context = unsafe Unmanaged.passUnretained(self as LoopBase).toOpaque()
+        guard let made = unsafe hl_loop_new(&callbacks, context, &c, counter.cell) else { return nil }
+        unsafe handle = made
     }
 
     fileprivate override func requested(
         _ connection: OpaquePointer, _ request: UnsafePointer<hl_request>, listener: Int32, now: Double
     ) -> Int32 {
-        let r = request
+        let r = unsafe request
         let isPlain =
-            r.pointee.content_length == 0 && r.pointee.chunked == 0 && r.pointee.keep_alive == 1
+            unsafe r.pointee.content_length == 0 && r.pointee.chunked == 0 && r.pointee.keep_alive == 1
             && r.pointee.minor_version == 1
-        let base = UnsafeRawBufferPointer(start: r.pointee.base, count: Int(r.pointee.head_length))
+        let base = unsafe UnsafeRawBufferPointer(start: r.pointee.base, count: Int(r.pointee.head_length))
         if isPlain {
-            var sink = LoopSink(loop: handle!)
-            let answered = withFields(r) { fields in
-                handler.answerAtOnce(
+            var sink = unsafe LoopSink(loop: handle!)
+            let answered = unsafe withFields(r) { fields in
+                unsafe handler.answerAtOnce(
                     RawRequest(
                         bytes: base, method: slice(r.pointee.method), target: slice(r.pointee.target), fields: fields,
                         minorVersion: r.pointee.minor_version, listener: ListenerID(rawValue: Int(listener)), now: now),
@@ -216,28 +218,29 @@ final class Loop<Handler: RequestHandler>: LoopBase, @unchecked Sendable {
             if answered { return Int32(HL_ANSWERED) }
         }
         func text(_ part: hl_slice) -> String {
-            String(fieldBytes: base[Int(part.offset)..<Int(part.offset + part.length)])
+            unsafe String(fieldBytes: base[Int(part.offset)..<Int(part.offset + part.length)])
         }
         var fields = HTTPFields()
-        withFields(r) { slices in
-            for field in slices {
+        unsafe withFields(r) { slices in
+            for number in slices.indices {
+                let field = unsafe slices[number]
                 fields.append(
                     text(hl_slice(offset: field.name.offset, length: field.name.length)),
                     text(hl_slice(offset: field.value.offset, length: field.value.length)))
             }
         }
-        let head = RequestHead(
+        let head = unsafe RequestHead(
             method: HTTPMethod(rawValue: text(r.pointee.method)), target: text(r.pointee.target), fields: fields,
             minorVersion: Int(r.pointee.minor_version),
             bodyLength: r.pointee.chunked != 0 ? nil : r.pointee.content_length,
             expectsContinue: r.pointee.expects_continue != 0, listener: ListenerID(rawValue: Int(listener)))
         let body =
-            r.pointee.body_is_here == 0
+            unsafe r.pointee.body_is_here == 0
             ? nil
             : Array(UnsafeRawBufferPointer(start: base.baseAddress! + base.count, count: Int(head.bodyLength ?? 0)))
-        let core = ExchangeCore(
+        let core = unsafe ExchangeCore(
             connection: connection, loop: self, head: head, body: body, keepAlive: r.pointee.keep_alive != 0)
-        hl_connection_attach(connection, Unmanaged.passRetained(core).toOpaque())
+        unsafe hl_connection_attach(connection, Unmanaged.passRetained(core).toOpaque())
         handler.handle(ServerExchange(core))
         return Int32(body == nil ? HL_TAKEN : HL_TAKEN_WITH_BODY)
     }
@@ -247,7 +250,7 @@ final class Loop<Handler: RequestHandler>: LoopBase, @unchecked Sendable {
         let head = ResponseHead(status: status, fields: ["Content-Type": type])
         var bytes = HeadWriter.bytes(of: head, framing: .length(Int64(body.count)), connection: .close)
         bytes += body
-        bytes.withUnsafeBytes { hl_loop_append(handle, $0.baseAddress, $0.count) }
+        unsafe bytes.withUnsafeBytes { unsafe hl_loop_append(handle, $0.baseAddress, $0.count) }
     }
 
     private func slice(_ part: hl_slice) -> RawRequest.Slice { .init(offset: part.offset, length: part.length) }
@@ -256,17 +259,19 @@ final class Loop<Handler: RequestHandler>: LoopBase, @unchecked Sendable {
     private func withFields<Result>(
         _ request: UnsafePointer<hl_request>, _ body: (UnsafeBufferPointer<RawRequest.FieldSlices>) -> Result
     ) -> Result {
-        let start = UnsafeRawPointer(request) + MemoryLayout<hl_request>.offset(of: \.fields)!
-        let count = Int(request.pointee.field_count)
-        return start.withMemoryRebound(to: RawRequest.FieldSlices.self, capacity: max(count, 1)) {
-            body(UnsafeBufferPointer(start: $0, count: count))
+        let start = unsafe UnsafeRawPointer(request) + MemoryLayout<hl_request>.offset(of: \.fields)!
+        let count = unsafe Int(request.pointee.field_count)
+        return unsafe start.withMemoryRebound(to: RawRequest.FieldSlices.self, capacity: max(count, 1)) {
+            unsafe body(UnsafeBufferPointer(start: $0, count: count))
         }
     }
 }
 
-/// Appends to the loop's output.
-struct LoopSink: ResponseSink, ~Copyable {
+/// Appends to the loop's output. Lives within a callback of the loop.
+@safe struct LoopSink: ResponseSink, ~Copyable {
     let loop: OpaquePointer
 
-    mutating func append(_ bytes: UnsafeRawBufferPointer) { hl_loop_append(loop, bytes.baseAddress, bytes.count) }
+    mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        unsafe hl_loop_append(loop, bytes.baseAddress, bytes.count)
+    }
 }
