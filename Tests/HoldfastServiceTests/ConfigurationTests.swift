@@ -128,4 +128,31 @@ import Testing
     func badArguments(arguments: [String]) {
         #expect(throws: ConfigurationError.self) { try CommandLineOptions(arguments) }
     }
+
+    @Test("each option that the help names is taken")
+    func helpIsTrue() throws {
+        let words = CommandLineOptions.help.split { $0.isWhitespace || $0 == "," }
+        let options = Set(words.filter { $0.hasPrefix("--") }.map(String.init))
+        let flags = ["--insecure", "--version", "--help"]
+        #expect(options.count == 12)
+        for option in options {
+            _ = try CommandLineOptions(flags.contains(option) ? [option] : [option, "a"])
+        }
+    }
+
+    @Test("arguments are read on several threads at once")
+    func readAtOnce() async throws {
+        let read = try await withThrowingTaskGroup { group in
+            for number in 0..<200 {
+                group.addTask {
+                    try CommandLineOptions(["--origin", "http://a/\(number)", "--threads", "\(number)"]).values
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        for values in read {
+            #expect(values.map(\.name) == ["origin", "threads"])
+            #expect(values[0].value.string?.split(separator: "/").last.map(String.init) == "\(values[1].value)")
+        }
+    }
 }

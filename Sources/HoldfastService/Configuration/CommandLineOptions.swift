@@ -1,6 +1,7 @@
 import CProcess
 package import CacheCore
 import Glibc
+import Synchronization
 
 /// What the command line says: one JSON value a key, as the configuration file would have it, and what to do at all.
 package struct CommandLineOptions: Sendable {
@@ -14,10 +15,21 @@ package struct CommandLineOptions: Sendable {
     package var mode = Mode.serve
     package var values: [JSONMember] = []
 
-    /// Reads arguments (without the program's name). Throws a text that names the option.
+    private static let names = [
+        "origin", "listen", "data", "config", "cache-mode", "strategy", "threads", "sample-origin", "ca-file",
+    ]
+    private static let flags = ["insecure", "version", "help"]
+
+    /// Held while arguments are read: getopt_long keeps where it is in variables of the whole process.
+    private static let turn = Mutex(())
+
+    /// Reads arguments (without the program's name). Throws a text that names the option. Callable from any thread.
     package init(_ arguments: [String]) throws(ConfigurationError) {
-        let names = ["origin", "listen", "data", "config", "cache-mode", "threads", "sample-origin", "ca-file"]
-        let flags = ["insecure", "version", "help"]
+        self = try Self.turn.withLock { _ throws(ConfigurationError) in try CommandLineOptions(reading: arguments) }
+    }
+
+    private init(reading arguments: [String]) throws(ConfigurationError) {
+        let (names, flags) = (Self.names, Self.flags)
         // getopt_long keeps pointers into these for the length of the loop.
         var copies: [UnsafeMutablePointer<CChar>?] = ([Self.programName] + arguments).map { strdup($0) }
         let nameCopies = (names + flags).map { strdup($0) }
