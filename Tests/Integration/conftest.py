@@ -1,8 +1,23 @@
 import pytest
 
+import contract
+import service
 from cache_lab import TO_THE_LETTER, Lab
 from origin import Origin
 from service import Holdfast
+
+
+@pytest.fixture(autouse=True)
+def statuses(monkeypatch):
+    """No test gets an answer with a status that the contract does not name."""
+    plain = service.request
+
+    def request(port, method, path, *arguments, **more):
+        answer = plain(port, method, path, *arguments, **more)
+        assert contract.is_named(method, path, answer.status), f"{method} {path}: {answer} is not in openapi.yaml"
+        return answer
+
+    monkeypatch.setattr(service, "request", request)
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
-"""Makes a small data folder as some binary writes it, for tests that later ones open it: entries, a conflict, and
-operations of which one holds a body in a file of its own.
+"""Makes a small data folder as some binary writes it, for tests that later ones open it: entries, one of them a part, a conflict,
+an upload that is not complete, and operations of which one holds a body in a file of its own.
 
     HOLDFAST_BINARY=… store_fixture.py FOLDER
 """
@@ -23,6 +23,10 @@ def fill(holdfast, origin):
         origin.put(f"/items/{number}", {"id": number, "name": "read"})
         holdfast.get(f"/items/{number}")
     holdfast.get("/items")
+    origin.order(path="/part", status=206, body=b"01234",
+                 headers={"Content-Range": "bytes 0-4/10", "ETag": '"p"', "Content-Type": "text/plain"})
+    assert holdfast.call("GET", "/files/part", headers={"Range": "bytes=0-4"}).status == 206
+    assert holdfast.call("POST", "/cache/uploads", b"begun", {"Content-Type": "text/plain"}).status == 201
     origin.put("/items/2", {"id": 2, "name": "moved on"})
     assert holdfast.put("/items/2", {"id": 2, "name": "refused"}).status == 412
     force(holdfast, True)

@@ -7,13 +7,17 @@ import Testing
 
 /// Data folders as earlier programs left them (Fixtures, made by Tests/Integration/store_fixture.py).
 @Suite struct `Stores of earlier formats` {
-    private static let formats = ["schema-1", "schema-1-members", "schema-2"]
+    /// No program that left version 5 came out: it and version 6 are of one.
+    private static let formats = ["schema-1", "schema-1-members", "schema-2", "schema-3", "schema-4"]
+    /// Those that hold a part and an upload, with the upload's id.
+    private static let uploads = ["schema-3": "01M8P40QTK39M2ATYDXEGQT2DY", "schema-4": "01M8P40RJP43CEY6SDA2J0KJND"]
     private static let longBody = "3264f8f7ef6e437ec3d5b98ab730390a0195ee078b3983dcc9d5fc8dd593d47e"
 
     private func folder(_ format: String) -> TemporaryFolder {
         let folder = TemporaryFolder()
-        for part in ["/bodies", "/bodies/32"] { mkdir(folder.path + part, 0o700) }
-        for name in ["holdfast.sqlite", "partition.key", "bodies/32/\(Self.longBody)"] {
+        for part in ["/bodies", "/bodies/32", "/uploads"] { mkdir(folder.path + part, 0o700) }
+        let upload = Self.uploads[format].map { ["uploads/\($0)"] } ?? []
+        for name in ["holdfast.sqlite", "partition.key", "bodies/32/\(Self.longBody)"] + upload {
             folder.write(repositoryFile("Tests/StorageTests/Fixtures/\(format)/\(name)"), to: name)
         }
         return folder
@@ -55,6 +59,18 @@ import Testing
         #expect(conflict.key == key("/items/2"))
         #expect(try await text(conflict.client.content, in: store).contains("refused"))
         #expect(try await text(conflict.server?.content, in: store).contains("moved on"))
+        await store.close()
+    }
+
+    @Test(arguments: uploads) func `Parts and uploads go on where they were`(format: String, id: String) async throws {
+        let folder = folder(format)
+        let store = try folder.open()
+        let parts = try #require(try await store.entry(key("/part"))?.parts.first)
+        #expect(parts.length == 10 && parts.pieces.map(\.range) == [0..<5])
+        #expect(try await text(parts.pieces[0].content, in: store) == "01234")
+        #expect(try await store.upload(id)?.offset == 5)
+        #expect(try await store.append(Array(", ended".utf8), to: id, at: 5) == .taken)
+        #expect(try await text(try await store.seal(id), in: store) == "begun, ended")
         await store.close()
     }
 
