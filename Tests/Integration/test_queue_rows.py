@@ -194,13 +194,13 @@ def test_Q23_disk_space_comes_back_after_the_backlog(origin, holdfast):
 
     before = size()
     origin.stop()
-    for number in range(20):
+    for number in range(100):
         answer = holdfast.call("PUT", f"/files/blobs/{number}", bytes([number]) * (2 << 20),
                                {"Content-Type": "application/octet-stream"})
         receipt(answer)
-    assert size() > 40 << 20
+    assert size() > 200 << 20
     origin.start()
-    holdfast.await_drained(30)
+    holdfast.await_drained(60)
     holdfast.call("DELETE", "/cache/entries")
     eventually(lambda: size() < before + (8 << 20), 20)
 
