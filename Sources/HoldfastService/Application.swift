@@ -18,6 +18,7 @@ struct Application {
     private let connectivity: Connectivity
     private let deliverer: Deliverer
     private let refresher: Refresher
+    private let actions: ActionRunner
     private let server: EventServer<Service<ShardedHitView>>
     private let view: ShardedHitView
     private let hub: EventHub
@@ -90,15 +91,22 @@ struct Application {
         let readiness = Readiness()
         let counters = Counters()
         let flights = Flights()
+        let entries = EntryRefresh(context: context, counters: counters)
         let refresher = Refresher(
             store: store, network: connectivity, credentials: credentials, sources: sources, settings: settings,
-            clock: clock, log: log, entries: EntryRefresh(context: context, counters: counters))
+            clock: clock, log: log, entries: entries)
         connectivity.onOnline { refresher.wake() }
+        let actions = ActionRunner(
+            store: standard, network: connectivity, clock: clock, events: events, log: log,
+            works: ActionWorks.all(
+                store: store, network: connectivity, credentials: credentials, sources: sources, entries: entries,
+                stores: stores, clock: clock, log: log))
+        connectivity.onOnline { actions.wake() }
         let service = Service(
             context: context, view: view, writes: WriteService(context: context, flights: flights),
             management: ManagementService(
                 context: context, counters: counters, events: hub, operationCounters: operationCounters,
-                stores: stores, invalidateView: { view.invalidateAll() },
+                stores: stores, actions: actions, invalidateView: { view.invalidateAll() },
                 isReady: { readiness.isReady.load(ordering: .relaxed) },
                 pinChanged: { key, priority in
                     queue.pinChanged(key, to: priority)
@@ -122,6 +130,7 @@ struct Application {
         _ = await sources.current()
         deliverer.start()
         refresher.start()
+        await actions.start()
         readiness.isReady.store(true, ordering: .relaxed)
         self.readiness = readiness
         self.log = log
@@ -131,6 +140,7 @@ struct Application {
         self.connectivity = connectivity
         self.deliverer = deliverer
         self.refresher = refresher
+        self.actions = actions
         self.view = view
         self.hub = hub
         log.write(
@@ -160,6 +170,7 @@ struct Application {
         hub.close()
         refresher.stop()
         await server.stop(deadline: 5)
+        await actions.stop()
         await deliverer.stop(deadline: SystemClock().now + 3)
         connectivity.stop()
         await save(for: .shutdown)

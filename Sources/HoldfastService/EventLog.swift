@@ -17,7 +17,14 @@ struct EventLog: EventSink {
                 ])
         case .conflict(let conflict):
             log.write(.info, "conflict", [("id", conflict.id), ("kind", conflict.kind.rawValue)])
-        case .network, .entry, .store: break
+        case .action(let action) where action.state == .finished:
+            log.write(
+                action.completion == .failed ? .warning : .info, "action",
+                [
+                    ("id", action.id), ("type", action.request.type.rawValue),
+                    ("completion", action.completion.rawValue), ("problem", action.problem?.code.slug ?? ""),
+                ])
+        case .network, .entry, .store, .action: break
         }
     }
 }

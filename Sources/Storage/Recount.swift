@@ -49,10 +49,20 @@ enum Recount {
             totals.copies += Int64($0.count)
             totals.entries += 1
         }
-        // Not there in the formats that are counted on their way to this one. What was new since the last save has no record.
-        if try connection.integer("SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'unsaved')") == 1 {
+        // Not there in the formats that are counted on their way to this one.
+        func has(_ table: String) throws -> Bool {
+            try connection.integer("SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = '\(table)')") == 1
+        }
+        if try has("unsaved") {
+            // What was new since the last save has no record.
             try each("unsaved", "coalesce(record, x'')") {
                 if !$0.isEmpty { count(try Entry(key: nobody, record: $0).contents, held: false) }
+            }
+        }
+        if try has("actions") {
+            try each("actions", "record") {
+                _ = try Action(record: $0)
+                hold([], $0)
             }
         }
         try connection.execute("DELETE FROM bodies")

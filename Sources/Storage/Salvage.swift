@@ -2,8 +2,8 @@
 enum Salvage {
     /// In the order of what would be missed most.
     private static let tables = [
-        "meta", "operations", "conflicts", "uploads", "aliases", "key_records", "finished", "finished_keys", "unsaved",
-        "entries",
+        "meta", "operations", "conflicts", "uploads", "aliases", "key_records", "finished", "finished_keys", "actions",
+        "unsaved", "entries",
     ]
 
     /// Makes a new database of what can be read, then keeps the damaged one aside and puts the new one in its place. Rows

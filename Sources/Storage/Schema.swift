@@ -46,6 +46,7 @@ enum Schema {
         CREATE TABLE incoming(intake INTEGER, partition TEXT, target TEXT, record BLOB,
             PRIMARY KEY(intake, partition, target));
         """,
+        "CREATE TABLE actions(id TEXT PRIMARY KEY, partition TEXT, finished_at REAL, record BLOB)",
     ]
 
     /// Brings a database to the current version, or throws `StoreOpenError.newerVersion`.

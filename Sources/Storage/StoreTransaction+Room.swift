@@ -111,8 +111,8 @@ extension StoreTransaction {
             .text(key.partition.text), .text(key.target.text), .real(time))
     }
 
-    /// Removes receipts, closed conflicts and key records that are older than `receiptRetention`, and uploads that nobody has
-    /// touched for `uploadRetention`; at most 1,000 of each, so that writes don't wait long. True where there may be more.
+    /// Removes receipts, closed conflicts, key records and finished actions that are older than `receiptRetention`, and uploads that
+    /// nobody has touched for `uploadRetention`; at most 1,000 of each, so that writes don't wait long. True where there may be more.
     mutating func removeOld() throws -> Bool {
         let limit = SQLValue.real(now - options.receiptRetention)
         let operations = try texts("SELECT id FROM finished WHERE finished_at < ? LIMIT 1000", limit)
@@ -128,8 +128,10 @@ extension StoreTransaction {
         let uploads = try texts(
             "SELECT id FROM uploads WHERE changed_at < ? LIMIT 1000", .real(now - options.uploadRetention))
         for id in uploads { try removeUpload(id) }
+        let actions = try texts("SELECT id FROM actions WHERE finished_at < ? LIMIT 1000", limit)
+        for id in actions { try removeAction(id) }
         try removeOldStamps(limit)
-        return max(operations.count, conflicts.count, records.count, uploads.count) == 1_000
+        return max(operations.count, conflicts.count, records.count, uploads.count, actions.count) == 1_000
     }
 
     private func texts(_ sql: String, _ value: SQLValue) throws(SQLiteError) -> [String] {

@@ -63,8 +63,12 @@ import Testing
         try await store.commit([.putCopy(key, copy)], durable: true)
         // Entries without parts are written as they were then.
         try await store.write(
-            .other { try $0.connection.execute("DROP TABLE unsaved; DROP TABLE incoming; PRAGMA user_version = 2") },
-            durable: true)
+            .other { transaction in
+                for table in ["unsaved", "incoming", "actions"] {
+                    try transaction.connection.execute("DROP TABLE \(table)")
+                }
+                try transaction.connection.execute("PRAGMA user_version = 2")
+            }, durable: true)
         await store.close()
         let again = try folder.open()
         #expect(try await again.entry(key)?.copies == [copy])

@@ -6,6 +6,7 @@ package struct ManagementService: ManagementHandler {
     let context: ServiceContext
     let counters: Counters
     let stores: any StoreKeeping
+    let actions: any ActionKeeping
     let events: EventHub
     let operationCounters: OperationCounters
     /// Seconds since 1970.
@@ -22,7 +23,7 @@ package struct ManagementService: ManagementHandler {
     /// `pinChanged` is told of pins that were set and removed. All are callable from any thread.
     package init(
         context: ServiceContext, counters: Counters, events: EventHub, operationCounters: OperationCounters,
-        stores: any StoreKeeping, invalidateView: @escaping @Sendable () -> Void,
+        stores: any StoreKeeping, actions: any ActionKeeping, invalidateView: @escaping @Sendable () -> Void,
         isReady: @escaping @Sendable () -> Bool,
         pinChanged: @escaping @Sendable (EntryKey, PinPriority?) -> Void = { _, _ in }
     ) {
@@ -31,6 +32,7 @@ package struct ManagementService: ManagementHandler {
         self.events = events
         self.operationCounters = operationCounters
         self.stores = stores
+        self.actions = actions
         self.invalidateView = invalidateView
         self.isReady = isReady
         self.pinChanged = pinChanged
@@ -66,6 +68,7 @@ package struct ManagementService: ManagementHandler {
         case "uploads": return uploadMethods(Array(path.dropFirst(2)))
         case "conflicts": return conflictMethods(Array(path.dropFirst(2)))
         case "partitions": return partitionMethods(Array(path.dropFirst(2)))
+        case "actions": return actionMethods(Array(path.dropFirst(2)))
         case "stores": return storeMethods(Array(path.dropFirst(2)))
         case "ui": return pageMethods(Array(path.dropFirst(2)))
         case "events" where path.count == 2: return [(.get, eventStream)]

@@ -63,7 +63,9 @@ extension ManagementService {
 
     @Sendable private func setSuspended(_ call: ManagementCall) async throws -> ManagementReply {
         try call.needsFull()
-        context.delivery.suspend(try await Self.flag("suspended", of: call))
+        let isSuspended = try await Self.flag("suspended", of: call)
+        context.delivery.suspend(isSuspended)
+        actions.suspend(isSuspended)
         return try await suspended(call)
     }
 

@@ -6,6 +6,8 @@ package enum Event: Sendable {
     case network(from: String, to: String)
     /// A store was attached, started, stopped or detached.
     case store(name: String, state: String)
+    /// An action has changed its state, or has come further.
+    case action(Action)
 }
 
 /// Takes events; must not block. Callable from any thread.

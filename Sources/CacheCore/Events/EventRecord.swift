@@ -20,6 +20,7 @@ package final class EventRecord: Sendable {
         case conflict(id: String, Target, ConflictKind, closed: Bool)
         case network(from: String, to: String)
         case store(name: String, state: String)
+        case action(JSONValue)
     }
 
     private struct OperationChange: Sendable {
@@ -58,6 +59,9 @@ package final class EventRecord: Sendable {
         case .store(let name, let state):
             partition = nil
             subject = .store(name: name, state: state)
+        case .action(let action):
+            partition = action.partition
+            subject = .action(action.eventJSON())
         }
     }
 
@@ -105,6 +109,7 @@ package final class EventRecord: Sendable {
             return ("network", .object(["from": .string(from), "to": .string(to)]))
         case .store(let name, let state):
             return ("store", .object(["name": .string(name), "state": .string(state)]))
+        case .action(let members): return ("action", members)
         }
     }
 }

@@ -50,6 +50,7 @@ package enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     case uploadSealed = "upload-sealed"
     case operationsPending = "operations-pending"
     case notFailed = "not-failed"
+    case tooManyActions = "too-many-actions"
     case expectation
     case requestTimeout = "request-timeout"
     case lineTooLong = "line-too-long"
@@ -109,6 +110,7 @@ package enum ProblemCode: String, Sendable, Hashable, CaseIterable {
         case .uploadSealed: (409, "The upload takes no more bytes")
         case .operationsPending: (409, "Queued writes are pending")
         case .notFailed: (409, "The write has not stopped")
+        case .tooManyActions: (503, "Too many actions are waiting")
         case .expectation: (417, "The expectation can't be met")
         case .requestTimeout: (408, "The request took too long")
         case .lineTooLong: (414, "The request line is too long")

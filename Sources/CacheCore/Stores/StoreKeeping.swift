@@ -87,6 +87,8 @@ package struct StoreDescription: Sendable {
 package protocol StoreKeeping: Sendable {
     /// All that are attached, the default one first.
     func stores() async throws -> [StoreDescription]
+    /// The names of the same, each with the patterns of its targets.
+    var patterns: [(store: String, paths: [PathPattern])] { get }
     /// One after the other; where one fails, those before it stay attached.
     func attach(_ requests: [StoreRequest]) async throws -> [StoreDescription]
     /// A second start or stop changes nothing.

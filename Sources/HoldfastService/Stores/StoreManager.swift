@@ -86,6 +86,11 @@ final class StoreManager: StoreKeeping {
         return all
     }
 
+    var patterns: [(store: String, paths: [PathPattern])] {
+        let attached = records.withLock { $0.filter { !$0.isDetached }.map(\.request) }
+        return ([standard] + attached).map { ($0.name, $0.paths) }
+    }
+
     func attach(_ requests: [StoreRequest]) async throws -> [StoreDescription] {
         try await inTurn {
             var attached: [StoreDescription] = []

@@ -16,11 +16,10 @@ package final class Refresher: Sendable {
 
     private let store: any Store
     private let network: any Network
-    private let keys: RefreshKeys
+    private let fetcher: EntryFetcher
     private let settings: SettingsBox
     private let clock: any Clock
     private let log: any Log
-    private let entries: any EntryRefreshing
     private let pinned = PinnedKeys()
     private let guarded = Mutex(Guarded())
     /// What makes the task look again; signals that come meanwhile are one.
@@ -35,11 +34,11 @@ package final class Refresher: Sendable {
     ) {
         self.store = store
         self.network = network
-        keys = RefreshKeys(credentials: credentials, sources: sources)
+        fetcher = EntryFetcher(
+            network: network, keys: RefreshKeys(credentials: credentials, sources: sources), entries: entries, log: log)
         self.settings = settings
         self.clock = clock
         self.log = log
-        self.entries = entries
         (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
@@ -122,13 +121,13 @@ package final class Refresher: Sendable {
     private func round(wantsAll: Bool) async -> Bool {
         await readPins()
         let (high, normal) = pinned.all
-        guard await refresh(due(high)) else { return false }
+        guard await fetcher.fetch(due(high)) else { return false }
         // An origin in trouble is asked for what matters most alone.
         guard network.state != .degraded else { return false }
-        guard await refresh(due(normal)) else { return false }
+        guard await fetcher.fetch(due(normal)) else { return false }
         guard wantsAll else { return true }
         return await forEachPage { entries, settings in
-            await refresh(entries.filter { $0.pin == nil && isDue($0, settings) }.map(\.key))
+            await fetcher.fetch(entries.filter { $0.pin == nil && isDue($0, settings) }.map(\.key))
         }
     }
 
@@ -166,30 +165,6 @@ package final class Refresher: Sendable {
     private func hasExpired(_ entry: Entry, _ policy: Policy, _ settings: Settings) -> Bool {
         entry.hasExpired(
             under: policy, epoch: store.epoch, targetedFields: settings.targetedFields, now: clock.now)
-    }
-
-    /// Fetches all, a few at once; false where the origin can't be reached.
-    private func refresh(_ keys: [EntryKey]) async -> Bool {
-        await withTaskGroup(of: Void.self) { group in
-            for (count, key) in keys.enumerated() {
-                if count >= Self.atOnce { await group.next() }
-                guard network.state.isOnline, !Task.isCancelled else { break }
-                group.addTask { await self.refresh(key) }
-            }
-        }
-        return network.state.isOnline && !Task.isCancelled
-    }
-
-    /// Requests that run at the same time, so that clients find the origin idle enough.
-    private static let atOnce = 4
-
-    private func refresh(_ key: EntryKey) async {
-        guard let credentials = await keys.fields(for: key.partition) else { return }
-        do throws(OriginError) {
-            try await entries.refresh(key, credentials: credentials)
-        } catch {
-            log.write(.info, "an entry could not be refreshed", [("reason", "\(error)")])
-        }
     }
 
     /// Hands all entries to `body`, page by page, with the settings of the moment, until it returns false or a page can't be read.

@@ -9,6 +9,7 @@ struct ManagementFixture {
     let writes = WriteFixture()
     let delivery = ScriptedDelivery()
     let stores = RecordingStores()
+    let actions = RecordingActions()
     let hub: EventHub
     let service: ManagementService
 
@@ -23,7 +24,7 @@ struct ManagementFixture {
             partitionHash: { _, _ in PartitionID(high: 1, low: 2) })
         service = ManagementService(
             context: context, counters: Counters(), events: hub, operationCounters: OperationCounters(),
-            stores: stores, invalidateView: {}, isReady: { true })
+            stores: stores, actions: actions, invalidateView: {}, isReady: { true })
     }
 
     /// One request; a problem that is thrown is the reply.

@@ -14,6 +14,10 @@ final class RecordingStores: StoreKeeping {
 
     func stores() async throws -> [StoreDescription] { asked.withLock { $0 }.map { describe($0) } }
 
+    var patterns: [(store: String, paths: [PathPattern])] {
+        [(StoreName.standard, [PathPattern("/**")])] + asked.withLock { $0.map { ($0.name, $0.paths) } }
+    }
+
     func attach(_ requests: [StoreRequest]) async throws -> [StoreDescription] {
         asked.withLock { $0 += requests }
         return requests.map { describe($0) }
