@@ -22,8 +22,7 @@ struct Read: Sendable {
 
     /// The effective copy of an edit; the plan only says whether the origin is asked for the server copy meanwhile.
     func answer(_ edit: LocalEdit, isOnline: Bool) async throws {
-        // After a restart this may be the first sign of the identity that the edit is delivered for.
-        if request.isProven { context.credentials.offered(request.credentials, for: request.key.partition) }
+        noteIdentity()
         if isOnline, !policy.noCache {
             switch plan(isOnline: true) {
             case .origin, .copy(_, refresh: true, _, _), .refuse(_, refresh: true): refresh()
@@ -38,6 +37,11 @@ struct Read: Sendable {
         }
         counters.count(.hits)
         try await stored.send(Representation(edit, content: content), cacheStatus)
+    }
+
+    /// After a restart the read of an edit may be the first sign of the identity that it is delivered for.
+    private func noteIdentity() {
+        if request.isProven { context.credentials.offered(request.credentials, for: request.key.partition) }
     }
 
     /// The effective copy as far as it is kept here; nil where nothing is.
@@ -147,6 +151,7 @@ struct Read: Sendable {
 
     /// A list with edits laid over. Its tags are its own: the request's conditions count as they came.
     func serve(composed list: Representation, forwarded: CacheStatus? = nil) async throws {
+        noteIdentity()
         var cacheStatus = CacheStatus.hit(detail: "LOCAL_EDIT")
         cacheStatus.forwardStatus = forwarded?.forwardStatus
         try await StoredAnswer(context: context, request: request, conditions: request.head.fields, exchange: exchange)

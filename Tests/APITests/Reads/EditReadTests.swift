@@ -51,18 +51,22 @@ struct EditReadTests {
 
     @Test("U03: a read of an edit makes the credential known with which it is delivered, as after a restart")
     func credential() async throws {
-        let secret: HTTPFields = ["Authorization": "Bearer A"]
+        let secret: HTTPFields = ["Authorization": "Bearer A", "Content-Type": "application/json"]
         let partitions = Mutex<[PartitionID]>([])
         fixture.credentials.onArrival { partition in partitions.withLock { $0.append(partition) } }
-        fixture.network.force(offline: true)
-        let write = await fixture.ask(
-            "/resources/a", ["Authorization": "Bearer A", "Content-Type": "application/json"], method: .put, body: "{}")
-        #expect(write.status == 202)
+        fixture.originSays(200, ["Cache-Control": "max-age=60", "Content-Type": "application/json"], "[]")
+        _ = await fixture.ask("/resources/list", secret)
         let partition = try #require(partitions.withLock { $0.first })
-        fixture.credentials.refused(secret, for: partition)
-        #expect(await fixture.ask("/resources/a", secret).fields["Cache-Status"] == "Holdfast; hit; detail=LOCAL_EDIT")
-        #expect(fixture.credentials.fields(for: partition) == secret)
-        #expect(partitions.withLock { $0 } == [partition, partition])
+        fixture.network.force(offline: true)
+        let made = await fixture.ask("/resources/list", secret, method: .post, body: "{}")
+        for target in [try #require(made.fields["Location"]), "/resources/list"] {
+            fixture.credentials.refused(["Authorization": "Bearer A"], for: partition)
+            #expect(fixture.credentials.fields(for: partition) == nil)
+            let answer = await fixture.ask(target, ["Authorization": "Bearer A"])
+            #expect(answer.fields["Cache-Status"] == "Holdfast; hit; detail=LOCAL_EDIT")
+            #expect(fixture.credentials.fields(for: partition) == ["Authorization": "Bearer A"])
+        }
+        #expect(partitions.withLock { $0 } == [partition, partition, partition])
     }
 
     @Test("a pending delete reads as 404")

@@ -3,6 +3,8 @@ import HTTPModel
 import Synchronization
 import TestSupport
 
+@testable import API
+
 /// A file at an origin that knows ranges, If-Range and If-None-Match, and counts the bytes that it sends.
 final class FileOrigin: Sendable {
     struct State: Sendable {
@@ -76,7 +78,7 @@ extension ReadFixture {
     /// Waits until nothing of the entry is incomplete or in the air.
     func settle(_ target: String, until isSettled: (Entry) -> Bool) async throws {
         while true {
-            if let entry = try await store.entry(key(target)), isSettled(entry) { return }
+            if flights.count == 0, let entry = try await store.entry(key(target)), isSettled(entry) { return }
             await Task.yield()
         }
     }
