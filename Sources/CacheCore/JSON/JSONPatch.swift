@@ -81,11 +81,12 @@ package struct JSONPatch: Sendable, Hashable {
     }
 
     /// The document with all operations applied in order. Since `copy` can double a document each time, what is copied may
-    /// not exceed `copyLimit` bytes in sum.
+    /// not exceed `copyLimit` bytes in sum. `stepLimit`: members and elements on the ways of all operations, each of which is
+    /// perhaps looked at or moved; what is allowed takes about half a second.
     package func apply(
-        to document: JSONValue, copyLimit: Int = 16 << 20
+        to document: JSONValue, copyLimit: Int = 16 << 20, stepLimit: Int = 50_000_000
     ) throws(JSONPatchError) -> JSONValue {
-        var applier = JSONPatchApplier(document: document, copyLimit: copyLimit)
+        var applier = JSONPatchApplier(document: document, copyLimit: copyLimit, stepLimit: stepLimit)
         for (index, operation) in operations.enumerated() {
             applier.index = index
             try applier.apply(operation)
@@ -97,14 +98,17 @@ package struct JSONPatch: Sendable, Hashable {
 private struct JSONPatchApplier {
     var document: JSONValue
     var copyLimit: Int
+    var stepLimit: Int
     var index = 0
 
-    init(document: JSONValue, copyLimit: Int) {
+    init(document: JSONValue, copyLimit: Int, stepLimit: Int) {
         self.document = document
         self.copyLimit = copyLimit
+        self.stepLimit = stepLimit
     }
 
     mutating func apply(_ operation: JSONPatch.Operation) throws(JSONPatchError) {
+        try countSteps(to: operation.places)
         switch operation {
         case .add(let path, let value): try insert(value, path)
         case .remove(let path): _ = try remove(path)
@@ -143,6 +147,13 @@ private struct JSONPatchApplier {
         return removed
     }
 
+    private mutating func countSteps(to places: [JSONPointer]) throws(JSONPatchError) {
+        for place in places { stepLimit -= place.steps(in: document) }
+        guard stepLimit >= 0 else {
+            throw JSONPatchError(.tooLarge, index: index, reason: "the patch takes too many steps")
+        }
+    }
+
     private func checkDepth(of value: JSONValue, at path: JSONPointer) throws(JSONPatchError) {
         let room = JSONValue.depthLimit - path.tokens.count
         guard room >= 0, value.isNested(within: room) else {
@@ -153,6 +164,33 @@ private struct JSONPatchApplier {
     private func nothing(at path: JSONPointer) -> JSONPatchError { failed("nothing is at \"\(path.text)\"") }
 
     private func failed(_ reason: String) -> JSONPatchError { JSONPatchError(.failed, index: index, reason: reason) }
+}
+
+extension JSONPatch.Operation {
+    fileprivate var places: [JSONPointer] {
+        switch self {
+        case .add(let place, _), .remove(let place), .replace(let place, _), .test(let place, _): [place]
+        case .move(let from, let to), .copy(let from, let to): [from, to]
+        }
+    }
+}
+
+extension JSONPointer {
+    /// How many members and elements the values on the way have, as far as the way goes.
+    fileprivate func steps(in document: JSONValue) -> Int {
+        var steps = 0
+        var value = document
+        for (index, token) in tokens.enumerated() {
+            switch value {
+            case .object(let members): steps += members.count
+            case .array(let elements): steps += elements.count
+            default: return steps
+            }
+            guard index + 1 < tokens.count, let next = JSONPointer(tokens: [token]).value(in: value) else { break }
+            value = next
+        }
+        return steps
+    }
 }
 
 extension JSONValue {

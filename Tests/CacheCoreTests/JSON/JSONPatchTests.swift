@@ -121,4 +121,12 @@ struct JSONPatchTests {
         let error = #expect(throws: JSONPatchError.self) { try patch.apply(to: [:]) }
         #expect(error?.kind == .tooLarge)
     }
+
+    @Test func `A patch of many steps through a large document comes to an end`() throws {
+        let document = JSONValue.object((0..<2000).map { JSONMember("member \($0)", 1) })
+        let patch = JSONPatch((0..<2000).map { .replace(JSONPointer(tokens: ["member \($0)"]), 2) })
+        let error = #expect(throws: JSONPatchError.self) { try patch.apply(to: document, stepLimit: 1_000_000) }
+        #expect(error?.kind == .tooLarge && error?.index == 500)
+        #expect(try patch.apply(to: document)["member 1999"] == 2)
+    }
 }
