@@ -41,18 +41,22 @@ extension Operation {
 }
 
 extension Target {
-    /// The member of that id in this collection: the path, `/` and the id, encoded as one segment.
-    package func member(named id: String) -> Target {
+    /// The member of that id in this collection: the path, `/` and the id, encoded as one segment. nil where nobody could ask
+    /// for it: servers take the ids `.` and `..` for other places.
+    package func member(named id: String) -> Target? {
         let path = path
         let separator = path.utf8.last == UInt8(ascii: "/") ? "" : "/"
-        return Target(unchecked: path + separator + Percent.encodeSegment(id))
+        let member = Target(unchecked: path + separator + Percent.encodeSegment(id))
+        return member.isAskable ? member : nil
     }
 
     /// What a reference in an answer for this target (Location, a link) names; nil where that does not lie under the
-    /// origin's base.
+    /// origin's base, or nobody could ask for it.
     package func resolving(_ reference: String, under base: String) -> Target? {
         let url = URLReference.resolve(reference, at: text, under: base)
-        return URLReference.originForm(of: url, under: base).map { Target(unchecked: $0) }
+        guard let text = URLReference.originForm(of: url, under: base) else { return nil }
+        let target = Target(unchecked: text)
+        return target.isAskable ? target : nil
     }
 
     /// The path without its last segment, and with a `/` at its end where the path has one: `/items/1` gives `/items`,

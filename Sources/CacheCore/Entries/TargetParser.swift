@@ -54,7 +54,7 @@ package struct ParsedTarget: Sendable, Hashable {
         return nil
     }
 
-    private static func check(_ target: Substring) throws(Problem) {
+    fileprivate static func check(_ target: Substring) throws(Problem) {
         guard !target.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "#") }) else {
             throw Problem(.badTarget, "Spaces, control characters and # must be percent-encoded in the target.")
         }
@@ -74,6 +74,18 @@ package struct ParsedTarget: Sendable, Hashable {
         guard segment.utf8.count <= 6 else { return false }
         let plain = Percent.decode(segment)
         return plain == "." || plain == ".."
+    }
+}
+
+extension Target {
+    /// Whether a client could ask for it: what `ParsedTarget.parse` would take under /resources.
+    var isAskable: Bool {
+        do throws(Problem) {
+            try ParsedTarget.check(text[...])
+            return true
+        } catch {
+            return false
+        }
     }
 }
 

@@ -105,7 +105,9 @@ extension Attempt {
                 return .delivered(
                     answer: nil, newTarget: target, newBase: .unknown,
                     copies: ServerCopies.lists(of: operation)
-                        + [.expire(EntryKey(partition: operation.partition, target: target))], memberName: name)
+                        + [target].compactMap(\.self).map {
+                            .expire(EntryKey(partition: operation.partition, target: $0))
+                        }, memberName: name)
             }
         }
     }

@@ -15,7 +15,7 @@ package enum CollectionNaming {
                 return target
             }
         }
-        return name(in: body, rule: rule).map { collection.member(named: $0) }
+        return name(in: body, rule: rule).flatMap { collection.member(named: $0) }
     }
 
     /// The id in a member's own representation.

@@ -59,6 +59,12 @@ struct ListDocumentTests {
             ])
     }
 
+    @Test("ids that servers take for another place name nothing")
+    func dots() {
+        let list = document(#"[{"id":"."},{"id":".."},{"id":"..."},{"id":"../x"}]"#)
+        #expect(targets(list) == [nil, nil, "/items/...", "/items/..%2Fx"])
+    }
+
     @Test("changes keep the order, the exact text of the others and all around the members")
     func changes() throws {
         let text = "{ \"n\" : 1.50, \"data\": [ {\"id\":1, \"p\":1e2},{\"id\":2},{\"id\":3} ], \"end\":true }"
