@@ -98,3 +98,13 @@ if Context.environment["HOLDFAST_THREAD_SANITIZER"] != nil {
         target.dependencies.append("SanitizedMutex")
     }
 }
+
+// scripts/fuzz builds it with the fuzzer's instrumentation and runs it with its driver.
+if Context.environment["HOLDFAST_FUZZ"] != nil {
+    package.targets += [
+        .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"),
+        .executableTarget(
+            name: "DecoderFuzz", dependencies: ["CFuzzer", "HoldfastService", "CacheCore", "HTTPModel"],
+            path: "Tests/Fuzz/Decoders", swiftSettings: strict),
+    ]
+}
