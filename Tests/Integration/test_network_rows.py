@@ -250,6 +250,7 @@ def test_U05_nothing_is_dropped_while_the_client_s_renewed_value_is_refused(orig
     origin.order(status=401, times=1000)
     origin.start()
     eventually(lambda: origin.seen("PUT"))
+    holdfast.await_state(identifier, "pending")
     assert holdfast.get("/items/1", sync_policy="fetch-policy=FETCH_FROM_SERVICE", **bad).status == 401
     stays(lambda: holdfast.operation(identifier)["state"] in RUNNING, 1)
     origin.orders.clear()
