@@ -40,6 +40,12 @@ struct DatabaseFiles: Sendable {
     private var marker: String { path + ".suspect" }
     private var keyPath: String { prefix + "partition.key" }
 
+    /// Whether a file of the name in the folder is one that lies beside the database, and no database that was kept aside.
+    func isBeside(_ name: String) -> Bool {
+        let path = folder + "/" + name
+        return ([lock, opening, delivery, app, reserve, keyPath].contains(path) || path.hasPrefix(prefix + "seat."))
+    }
+
     /// Which file the database is: a number that no other file beside it has. nil: there is none.
     var identity: UInt64? {
         var status = stat()

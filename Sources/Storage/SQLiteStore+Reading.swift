@@ -47,16 +47,7 @@ extension SQLiteStore {
     }
 
     package func entry(_ key: EntryKey) async throws(StoreError) -> Entry? {
-        while true {
-            let (waiting, generation) = behind.changes(of: key)
-            let written = try await writtenEntry(key)
-            if waiting.isEmpty { return written }
-            // What went to the database meanwhile may have been followed by more.
-            guard behind.isCurrent(generation) else { continue }
-            var entry = written ?? Entry(key: key)
-            entry.apply(waiting)
-            return entry
-        }
+        try await behind.entry(key) { () throws(StoreError) in try await writtenEntry(key) }
     }
 
     private func writtenEntry(_ key: EntryKey) async throws(StoreError) -> Entry? {
@@ -142,7 +133,7 @@ extension SQLiteStore {
         }
         return shared.memory.state.withLock { state in
             QueueImage(
-                operations: state.operations.values.sorted { $0.sequence < $1.sequence },
+                operations: state.operations.values.sorted { $0.precedes($1) },
                 conflicts: state.conflicts.values.sorted { $0.id < $1.id }, aliases: aliases,
                 lastSequence: state.totals.lastSequence)
         }

@@ -11,7 +11,6 @@ package final class SQLiteStore: Store {
     let shared: StoreShared
     let files = FileThreads()
     let behind: WriteBehind
-    private let strategy: any WriteStrategy
     /// Which file the database is.
     let identity: UInt64?
     private let lock: FileHandle
@@ -71,9 +70,9 @@ package final class SQLiteStore: Store {
         try Compatibility.check(database, overwrites: options.overwritesIncompatible)
         let shared = try StoreShared(options: options, clock: clock, log: log, view: view, files: database)
         self.shared = shared
-        strategy = options.strategy.strategy
-        behind = WriteBehind(clock: clock, log: log) { (changes) throws(StoreError) in
-            try await Self.write(.changes(changes), durable: true, to: shared)
+        behind = WriteBehind(options.strategy.strategy, view: view, clock: clock, log: log)
+        behind.writes { (changes, durable, updatesView) throws(StoreError) in
+            try await Self.write(.changes(changes), durable: durable, updatesView: updatesView, to: shared)
         }
         let path = shared.files.path
         let start = try Self.start(shared)
@@ -143,25 +142,12 @@ package final class SQLiteStore: Store {
 
     // MARK: Writing
 
-    /// What is durable of itself and is about copies alone is work in the background; the strategy decides how it is written.
     package func commit(_ changes: [StoreChange], durable: Bool) async throws(StoreError) {
-        guard changes.areOfCopies else {
-            await behind.flush()
-            try await write(.changes(changes), durable: durable)
-            return
-        }
-        let plan = strategy.plan(isBackground: durable)
-        guard plan.timing == .behind else {
-            try await Self.write(
-                .changes(changes), durable: plan.timing == .durable, updatesView: plan.updatesView, to: shared)
-            return
-        }
-        await behind.add(changes)
-        for key in Set(changes.compactMap(\.entryKey)) { shared.view?.invalidate(key) }
+        try await behind.commit(changes, durable: durable)
     }
 
-    func write(_ work: WriteJob.Work, durable: Bool) async throws(StoreError) {
-        try await Self.write(work, durable: durable, to: shared)
+    func write(_ work: WriteJob.Work, durable: Bool, updatesView: Bool = true) async throws(StoreError) {
+        try await Self.write(work, durable: durable, updatesView: updatesView, to: shared)
     }
 
     private static func write(

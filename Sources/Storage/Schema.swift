@@ -47,6 +47,8 @@ enum Schema {
             PRIMARY KEY(intake, partition, target));
         """,
         "CREATE TABLE actions(id TEXT PRIMARY KEY, partition TEXT, finished_at REAL, record BLOB)",
+        // The number keeps programs away that would look for an operation under its sequence alone.
+        "",
     ]
 
     /// Brings a database to the current version, or throws `StoreOpenError.newerVersion`.

@@ -59,6 +59,8 @@ package enum StoreOpenError: Error, Sendable, Hashable, CustomStringConvertible 
     /// The file is no store of Holdfast's; it was left as it is.
     case foreign
     case failed(reason: String)
+    /// A side of a mirrored store could not be opened.
+    indirect case side(StoreSide, StoreOpenError)
 
     package var description: String {
         switch self {
@@ -67,6 +69,7 @@ package enum StoreOpenError: Error, Sendable, Hashable, CustomStringConvertible 
             "a later version of Holdfast made the store (format \(version), known here: \(Schema.version)); start that one"
         case .foreign: "the file is no store of Holdfast's"
         case .failed(let reason): "the store can't be opened: \(reason)"
+        case .side(let side, let error): "\(side.rawValue): \(error)"
         }
     }
 }

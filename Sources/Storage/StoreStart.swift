@@ -74,6 +74,8 @@ struct StoreStart {
         var image = QueueImage.empty
         let operations = try connection.statement("SELECT record FROM operations ORDER BY sequence")
         while try operations.step() { image.operations.append(try Operation(record: operations.blob(0))) }
+        // A row below zero stands before those that it comes after.
+        image.operations.sort { $0.precedes($1) }
         let conflicts = try connection.statement("SELECT record FROM conflicts WHERE closed_at IS NULL ORDER BY id")
         while try conflicts.step() { image.conflicts.append(try Conflict(record: conflicts.blob(0))) }
         return image

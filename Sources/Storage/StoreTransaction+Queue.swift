@@ -6,16 +6,14 @@ extension StoreTransaction {
         touch(operation.shownIn)
         note(RecordName(.operation, operation.id.text))
         // A sequence beyond all others is of a new operation: there is nothing to look for.
-        if unfinished(operation.id) != nil || operation.sequence <= effects.totals.lastSequence {
-            try remove(operation.id)
-        }
+        let isNew = operation.sequence > effects.totals.lastSequence
+        if unfinished(operation.id) != nil || !isNew { try remove(operation.id) }
         raiseSequence(to: operation.sequence)
         let record = operation.record
         try refer(to: operation.contents, insteadOf: [], held: true)
         addOperationBytes(Int64(record.count))
         guard operation.state.isFinal else {
-            try connection.run(
-                "INSERT INTO operations VALUES(?, ?)", .integer(operation.sequence), .blob(record))
+            try insert(record, of: operation, isNew: isNew)
             show(operation, for: operation.id)
             return
         }
@@ -36,7 +34,7 @@ extension StoreTransaction {
         let old: Operation
         if let unfinished = unfinished(id) {
             old = unfinished
-            try connection.run("DELETE FROM operations WHERE sequence = ?", .integer(old.sequence))
+            try removeRow(of: old)
             show(nil as Operation?, for: id)
         } else if let finished = try finished(id) {
             old = finished
@@ -52,6 +50,35 @@ extension StoreTransaction {
         touch(old.shownIn)
         try refer(to: [], insteadOf: old.contents, held: true)
         addOperationBytes(-Int64(old.record.count))
+    }
+
+    /// A row has the number of its operation's sequence, or, where another operation has that since two stores became the sides of
+    /// one, a number below zero that is made of its id.
+    private func insert(_ record: [UInt8], of operation: Operation, isNew: Bool) throws {
+        var row = operation.sequence
+        if !isNew, try isPresent("SELECT 1 FROM operations WHERE sequence = ?", row) {
+            row = Self.spareRow(of: operation.id)
+        }
+        try connection.run("INSERT INTO operations VALUES(?, ?)", .integer(row), .blob(record))
+    }
+
+    private func removeRow(of operation: Operation) throws {
+        let spare = Self.spareRow(of: operation.id)
+        if try isPresent("DELETE FROM operations WHERE sequence = ? RETURNING 1", spare) { return }
+        try connection.run("DELETE FROM operations WHERE sequence = ?", .integer(operation.sequence))
+    }
+
+    /// Whether the statement gives a row.
+    private func isPresent(_ sql: String, _ row: Int64) throws -> Bool {
+        let statement = try connection.statement(sql)
+        try statement.bind([.integer(row)])
+        defer { statement.reset() }
+        return try statement.step()
+    }
+
+    private static func spareRow(of id: OperationID) -> Int64 {
+        let number = SHA256.digest(of: Array(id.text.utf8)).bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        return -1 - Int64(number >> 1)
     }
 
     func finished(_ id: OperationID) throws -> Operation? {

@@ -13,6 +13,13 @@ struct WriteJob: Sendable {
         case tracked([StoreChange], @Sendable (inout StoreTransaction) throws -> Void)
         /// Only takes note of what other processes have committed.
         case look
+
+        var changes: [StoreChange] {
+            switch self {
+            case .changes(let changes), .tracked(let changes, _): changes
+            case .other, .freeing, .look: []
+            }
+        }
     }
     var work: Work
     var isDurable: Bool
@@ -106,7 +113,7 @@ final class StoreWriter {
         switch job.work {
         case .freeing: true
         case .other, .look: false
-        case .changes(let changes), .tracked(let changes, _): isFreeing(changes)
+        case .changes, .tracked: isFreeing(job.work.changes)
         }
     }
 
@@ -138,12 +145,11 @@ final class StoreWriter {
             view: shared.view, now: shared.clock.now, earlier: consume earlier, mode: shared.mode)
         do {
             switch job.work {
-            case .changes(let changes):
-                try transaction.apply(changes)
-                if !job.updatesView { transaction.leaveInView(changes.compactMap(\.entryKey)) }
+            case .changes(let changes): try transaction.apply(changes)
             case .other(let body), .freeing(let body), .tracked(_, let body): try body(&transaction)
             case .look: break
             }
+            if !job.updatesView { transaction.leaveInView(job.work.changes.compactMap(\.entryKey)) }
         } catch {
             guard connection.isInTransaction else { throw error }
             try connection.run("ROLLBACK TO job")

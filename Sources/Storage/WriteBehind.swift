@@ -1,8 +1,8 @@
 import CacheCore
 import Synchronization
 
-/// Copies that are kept in memory and not yet written. They show at once, and go to the database together: after some seconds,
-/// when there are many, or before anything that must come after them. Callable from any task.
+/// Has changes written as a strategy says. Copies that it leaves for later are kept in memory: they show at once, and go to the
+/// database together, after some seconds, when there are many, or before anything that must come after them. Callable from any task.
 final class WriteBehind: Sendable {
     /// Seconds that a copy waits at most.
     static let delay = 2.0
@@ -20,17 +20,61 @@ final class WriteBehind: Sendable {
     private let turn = KeyedLock<String>()
     private let clock: any Clock
     private let log: any Log
-    private let write: @Sendable ([StoreChange]) async throws(StoreError) -> Void
+    private let strategy: any WriteStrategy
+    private let view: (any HitView)?
+    private let writer = Mutex<Write?>(nil)
 
-    /// `write` puts changes into the database in one transaction, durably.
-    init(clock: any Clock, log: any Log, write: @escaping @Sendable ([StoreChange]) async throws(StoreError) -> Void) {
+    /// Puts changes into the database in one transaction.
+    typealias Write =
+        @Sendable (_ changes: [StoreChange], _ durable: Bool, _ updatesView: Bool) async throws(StoreError) -> Void
+
+    init(_ strategy: any WriteStrategy, view: (any HitView)?, clock: any Clock, log: any Log) {
+        self.strategy = strategy
+        self.view = view
         self.clock = clock
         self.log = log
-        self.write = write
+    }
+
+    /// Set once, before the first commit.
+    func writes(_ write: @escaping Write) { writer.withLock { $0 = write } }
+
+    private func write(_ changes: [StoreChange], _ durable: Bool, _ updatesView: Bool) async throws(StoreError) {
+        guard let write = writer.withLock({ $0 }) else { throw .closed }
+        try await write(changes, durable, updatesView)
+    }
+
+    /// What is durable of itself and is about copies alone is work in the background; the strategy decides how it is written.
+    func commit(_ changes: [StoreChange], durable: Bool) async throws(StoreError) {
+        guard changes.areOfCopies else {
+            await flush()
+            return try await write(changes, durable, true)
+        }
+        let plan = strategy.plan(isBackground: durable)
+        guard plan.timing == .behind else {
+            return try await write(changes, plan.timing == .durable, plan.updatesView)
+        }
+        await add(changes)
+        for key in Set(changes.compactMap(\.entryKey)) { view?.invalidate(key) }
+    }
+
+    /// The entry as it will be once all is written; `written` reads it as it is.
+    func entry(
+        _ key: EntryKey, _ written: () async throws(StoreError) -> Entry?
+    ) async throws(StoreError) -> Entry? {
+        while true {
+            let (waiting, generation) = changes(of: key)
+            let there = try await written()
+            if waiting.isEmpty { return there }
+            // What went to the database meanwhile may have been followed by more.
+            guard isCurrent(generation) else { continue }
+            var entry = there ?? Entry(key: key)
+            entry.apply(waiting)
+            return entry
+        }
     }
 
     /// Takes changes that are about entries by key. Waits for the database only where too many are here.
-    func add(_ changes: [StoreChange]) async {
+    private func add(_ changes: [StoreChange]) async {
         let (isDue, isFirst) = state.withLock { state in
             for change in changes {
                 guard let key = change.entryKey else { continue }
@@ -61,7 +105,7 @@ final class WriteBehind: Sendable {
         }
         if changes.isEmpty { return }
         do throws(StoreError) {
-            try await write(changes)
+            try await write(changes, true, true)
         } catch {
             log.write(.warning, "answers could not be written behind", [("error", "\(error)")])
         }
@@ -73,12 +117,12 @@ final class WriteBehind: Sendable {
     }
 
     /// What waits for the entry, and the number to ask `isCurrent` with.
-    func changes(of key: EntryKey) -> (changes: [StoreChange], generation: Int) {
+    private func changes(of key: EntryKey) -> (changes: [StoreChange], generation: Int) {
         state.withLock { ($0.byKey[key] ?? [], $0.generation) }
     }
 
     /// Whether nothing went to the database since.
-    func isCurrent(_ generation: Int) -> Bool { state.withLock { $0.generation == generation } }
+    private func isCurrent(_ generation: Int) -> Bool { state.withLock { $0.generation == generation } }
 }
 
 extension StoreChange {
@@ -110,12 +154,12 @@ extension StoreChange {
 
 extension [StoreChange] {
     /// Whether they keep what an origin answered and do nothing else: a strategy may decide about them.
-    var areOfCopies: Bool { contains(where: \.isCopy) && allSatisfy(\.goesWithCopy) }
+    fileprivate var areOfCopies: Bool { contains(where: \.isCopy) && allSatisfy(\.goesWithCopy) }
 }
 
 extension Entry {
     /// As it will be once the changes are written.
-    mutating func apply(_ changes: [StoreChange]) {
+    fileprivate mutating func apply(_ changes: [StoreChange]) {
         for change in changes {
             switch change {
             case .putCopy(_, let copy): keep(copy)

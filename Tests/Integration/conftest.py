@@ -3,6 +3,7 @@ import pytest
 import contract
 import service
 from cache_lab import TO_THE_LETTER, Lab
+from faults import Faults
 from origin import Origin
 from service import Holdfast
 
@@ -57,6 +58,21 @@ def shared_cache():
     yield Lab(origin, service)
     service.close()
     origin.stop()
+
+
+@pytest.fixture(scope="session")
+def kernel():
+    """Faults of the kernel for all services that get its environment."""
+    faults = Faults()
+    yield faults
+    faults.remove()
+
+
+@pytest.fixture
+def faults(kernel):
+    kernel.set()
+    yield kernel
+    kernel.set()
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -28,6 +28,10 @@ class Faults:
     def remove(self):
         shutil.rmtree(self.folder)
 
-    def fill_disk(self):
-        """No room for anything new in data folders."""
-        self.set(*(f"{call} /data/ ENOSPC" for call in ("write", "create", "truncate")))
+    def fill_disk(self, part="/data/"):
+        """No room for anything new in data folders, or where else a path has the part."""
+        self.set(*(f"{call} {part} ENOSPC" for call in ("write", "create", "truncate")))
+
+    def protect(self, part="/data/"):
+        """The same places can't be written, as on a read-only mount."""
+        self.set(*(f"{call} {part} EROFS" for call in ("write", "create", "change", "truncate")))

@@ -136,10 +136,11 @@ def test_the_digest_of_what_is_kept_is_sent_to_who_wants_it(origin, holdfast):
 # damage
 
 
-def test_M07_a_damaged_copy_is_set_aside_and_fetched_again(origin, holdfast):
+@pytest.mark.parametrize("freshness", ["max-age=3600", "no-cache"])
+def test_M07_a_damaged_copy_is_set_aside_and_fetched_again(origin, holdfast, freshness):
     body = noise(400_000)
     origin.put("/a", body, content_type="image/png")
-    origin.headers["Cache-Control"] = "max-age=3600"
+    origin.headers["Cache-Control"] = freshness
     file(holdfast, "/a")
     holdfast.kill()
     damage(body_file(holdfast, body))

@@ -9,13 +9,14 @@ import Testing
     private let clock = ManualClock()
     private let view = ShardedHitView(memoryLimit: 1 << 20)
     private let key = EntryKey(partition: .none, target: Target(unchecked: "/a"))
+    private let pair = MirrorFixture()
 
     private func open(_ strategy: StrategyName) throws -> SQLiteStore {
         try SQLiteStore.open(
             folder: folder.path, options: StoreOptions(strategy: strategy), clock: clock, log: SilentLog(), view: view)
     }
 
-    private func put(_ byte: UInt8, in store: SQLiteStore, isBackground: Bool = false) async throws {
+    private func put(_ byte: UInt8, in store: any Store, isBackground: Bool = false) async throws {
         let copy = sampleCopy(try await store.makeContent([byte], for: .copy))
         try await store.commit([.putCopy(key, copy)], durable: isBackground)
     }
@@ -65,6 +66,35 @@ import Testing
         try await store.commit([.expire(key)], durable: true)
         #expect(!isPrepared)
         await store.close()
+    }
+
+    @Test(arguments: StrategyName.allCases)
+    func `In two locations too, only the indirect one lets others wait for what was kept`(
+        _ strategy: StrategyName
+    ) async throws {
+        let app = try await pair.app(strategy: strategy)
+        let helper = try await pair.extension()
+        try await put(1, in: app)
+        #expect(try await app.entry(key)?.copies.first?.content.inline == [1])
+        let isWritten = try await helper.entry(key) != nil
+        #expect(isWritten == (strategy != .indirectNested))
+        #expect(try await app.entries(EntryFilter(), after: nil, limit: 9).items.count == 1)
+        #expect(try await helper.entry(key)?.copies.first?.content.inline == [1])
+        await app.close()
+        await helper.close()
+    }
+
+    @Test(arguments: StrategyName.allCases)
+    func `In two locations too, only the independent one leaves a prepared hit in the view`(
+        _ strategy: StrategyName
+    ) async throws {
+        let app = try await pair.app(strategy: strategy, view: view)
+        publish()
+        try await put(2, in: app, isBackground: true)
+        #expect(isPrepared == (strategy == .directIndependent))
+        try await app.commit([.expire(key)], durable: true)
+        #expect(!isPrepared)
+        await app.close()
     }
 
     @Test func `What is written behind is written after some seconds`() async throws {

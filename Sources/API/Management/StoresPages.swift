@@ -8,9 +8,10 @@ extension ManagementService {
         case 0: [(.get, listStores), (.post, attachStores)]
         case 1:
             [
-                (.get, { try await store(path[0], $0) }), (.put, { try await setStarted(path[0], $0) }),
+                (.get, { try await store(path[0], $0) }), (.put, { try await change(path[0], $0) }),
                 (.delete, { try await detach(path[0], $0) }),
             ]
+        case 2 where path[1] == "verify": [(.post, { try await verify(path[0], $0) })]
         default: nil
         }
     }
@@ -39,12 +40,29 @@ extension ManagementService {
         return .json(attached[0], status: 201, fields: ["Location": "/cache/stores/" + name])
     }
 
-    private func setStarted(_ name: String, _ call: ManagementCall) async throws -> ManagementReply {
+    private func change(_ name: String, _ call: ManagementCall) async throws -> ManagementReply {
         try call.needsFull()
-        guard let isStarted = try await call.object(["started"])["started"]?.bool else {
-            throw Problem(.badJSON, "Send {\"started\":true} or {\"started\":false}.")
+        let json = try await call.object(["started", "location"])
+        if let isStarted = json["started"]?.bool, json["location"] == nil {
+            return .json(Self.json(try await stores.setStarted(isStarted, of: name)))
         }
-        return .json(Self.json(try await stores.setStarted(isStarted, of: name)))
+        guard let location = json["location"], json["started"] == nil,
+            case let (folder?, nil) = try StoreRequest.location(location)
+        else {
+            throw Problem(
+                .badJSON,
+                "Send {\"started\":true}, {\"started\":false} or {\"location\":{\"primary\":FOLDER}}. A mirror stays where it is."
+            )
+        }
+        return .json(Self.json(try await stores.move(name, to: folder)))
+    }
+
+    /// Answers when it is done; GET of the store shows meanwhile how far it is. It goes on without the client.
+    private func verify(_ name: String, _ call: ManagementCall) async throws -> ManagementReply {
+        try call.needsFull()
+        let stores = stores
+        let found = try await Task { try await stores.verify(name) { _ in } }.value
+        return .json(Self.json(found))
     }
 
     private func detach(_ name: String, _ call: ManagementCall) async throws -> ManagementReply {
@@ -72,7 +90,7 @@ extension ManagementService {
             "out": .strings(mirror.out.map(\.rawValue)), "behind": .bool(mirror.isBehind),
             "delivers": .bool(mirror.delivers), "comparing": .bool(mirror.isComparing),
             "done": JSONValue(mirror.done), "total": JSONValue(mirror.total), "copied": JSONValue(mirror.copied),
-            "failures": JSONValue(mirror.failures),
+            "damaged": JSONValue(mirror.damaged), "failures": JSONValue(mirror.failures),
         ])
     }
 }

@@ -44,8 +44,11 @@ struct Fetch: Sendable {
         return await ask(
             flight,
             conditions: part?.conditions(request: wishes)
-                ?? Validation.conditionalFields(for: revalidate, request: wishes))
+                ?? Validation.conditionalFields(for: whole, request: wishes))
     }
+
+    /// Those of the copies that a 304 can confirm. One whose bytes were found damaged is asked for anew instead.
+    private var whole: [ServerCopy] { revalidate.filter { context.store.holds($0.content) } }
 
     private func ask(_ flight: Flight, conditions: HTTPFields) async -> Transfer? {
         let lane = context.queue.lane(of: request.key)
@@ -73,7 +76,7 @@ struct Fetch: Sendable {
             await drain(response.body)
             if let part, let parts = part.parts, part.isConfirmation {
                 await renew(parts, by: response.fields, times, flight)
-            } else if let copy = Validation.confirmed(revalidate, by: response.fields, request: request.head.fields) {
+            } else if let copy = Validation.confirmed(whole, by: response.fields, request: request.head.fields) {
                 await renew(copy, by: response.fields, times, flight)
             } else {
                 // It confirms something that is not kept: only the whole answer helps.

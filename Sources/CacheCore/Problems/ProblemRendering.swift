@@ -57,7 +57,7 @@ extension Problem {
     }
 
     /// The same, with the location that it speaks of.
-    private func at(_ side: StoreSide) -> Problem {
+    package func at(_ side: StoreSide) -> Problem {
         var problem = self
         problem.members.append(Member("location", json: "\"\(side.rawValue)\""))
         return problem

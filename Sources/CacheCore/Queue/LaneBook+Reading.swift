@@ -39,7 +39,7 @@ extension LaneBook {
     /// The first operation behind this one in its lane that makes an effective copy.
     func nextEdit(after operation: Operation) -> Operation? {
         for id in lanes[operation.lane] ?? [] {
-            if let other = operations[id], other.sequence > operation.sequence, other.kind != .action { return other }
+            if let other = operations[id], operation.precedes(other), other.kind != .action { return other }
         }
         return nil
     }
@@ -51,7 +51,7 @@ extension LaneBook {
             guard id != operation.id, let other = operations[id],
                 other.state.isStopped || other.reason == Reason.credential
             else { return false }
-            return other.lane != operation.lane || other.sequence < operation.sequence
+            return other.lane != operation.lane || other.precedes(operation)
         }
     }
 
@@ -116,7 +116,7 @@ extension LaneBook {
             for dependent in more where found.insert(dependent).inserted { waiting.append(dependent) }
         }
         found.remove(id)
-        return found.compactMap { operations[$0] }.sorted { $0.sequence < $1.sequence }
+        return found.compactMap { operations[$0] }.sorted { $0.precedes($1) }
     }
 }
 

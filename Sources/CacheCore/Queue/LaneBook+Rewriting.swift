@@ -12,11 +12,11 @@ extension LaneBook {
     func named(by create: Operation) -> [Operation] {
         var ids = dependents[create.id] ?? []
         ids.formUnion((lanes[create.lane] ?? []).filter { $0 != create.id })
-        return ids.compactMap { operations[$0] }.sorted { $0.sequence < $1.sequence }
+        return ids.compactMap { operations[$0] }.sorted { $0.precedes($1) }
     }
 
     /// The operations behind this one in its lane.
     func later(than operation: Operation) -> [Operation] {
-        lane(operation.lane).filter { $0.sequence > operation.sequence }
+        lane(operation.lane).filter { operation.precedes($0) }
     }
 }

@@ -8,7 +8,7 @@ extension LaneBook {
         lastSequence = max(lastSequence, new.lastSequence)
         for alias in image.aliases { apply(.putAlias(alias)) }
         for conflict in image.conflicts { apply(.putConflict(conflict)) }
-        for operation in new.operations.values.sorted(by: { $0.sequence < $1.sequence })
+        for operation in new.operations.values.sorted(by: { $0.precedes($1) })
         where operations[operation.id] == nil { apply(.putOperation(operation)) }
     }
 
@@ -36,7 +36,7 @@ extension LaneBook {
     func canTakeOver(_ changes: [StoreChange]) -> Bool {
         for case .putOperation(let operation) in changes where operations[operation.id] == nil {
             let later = (lanes[operation.lane] ?? []).compactMap { operations[$0] }
-            if later.contains(where: { $0.sequence > operation.sequence && claims[$0.id] != nil }) { return false }
+            if later.contains(where: { operation.precedes($0) && claims[$0.id] != nil }) { return false }
         }
         return true
     }

@@ -197,7 +197,7 @@ package struct LaneBook: Sendable {
         _ operation: Operation, into lane: inout [OperationID], among operations: [OperationID: Operation]
     ) {
         var place = lane.count
-        while place > 0, let before = operations[lane[place - 1]], before.sequence > operation.sequence { place -= 1 }
+        while place > 0, let before = operations[lane[place - 1]], operation.precedes(before) { place -= 1 }
         lane.insert(operation.id, at: place)
     }
 
@@ -225,7 +225,7 @@ package struct LaneBook: Sendable {
 
     /// Hands all that is one partition's to another; the lanes it now stands in.
     private mutating func move(from source: PartitionID, to destination: PartitionID) -> [EntryKey] {
-        let moving = operations.values.filter { $0.partition == source }.sorted { $0.sequence < $1.sequence }
+        let moving = operations.values.filter { $0.partition == source }.sorted { $0.precedes($1) }
         for operation in moving { unlink(operation) }
         let pinned = highPins.filter { $0.partition == source }
         highPins.subtract(pinned)

@@ -82,7 +82,7 @@ package enum MembersBefore: Sendable, Hashable {
 /// committed to the store first, then shown.
 package struct Operation: Sendable, Hashable {
     package var id: OperationID
-    /// Order of acceptance in this store, from 1; the order within a lane.
+    /// Order of acceptance in this store, from 1; the order within a lane (`precedes`).
     package var sequence: Int64
     package var kind: OperationKind
     package var method: HTTPMethod
@@ -171,4 +171,10 @@ package struct Operation: Sendable, Hashable {
 
     /// The entry whose lane this operation stands in.
     package var lane: EntryKey { EntryKey(partition: partition, target: temporaryTarget ?? target) }
+
+    /// Whether it comes before the other one. Stores that were apart may have given one sequence twice: the id decides then, so that
+    /// every process has the same order.
+    package func precedes(_ other: Operation) -> Bool {
+        sequence != other.sequence ? sequence < other.sequence : id < other.id
+    }
 }

@@ -187,7 +187,7 @@ extension OperationQueue {
     private func rebase(_ later: [Operation], without gone: Operation) async throws -> [Operation] {
         guard gone.kind != .action, later.contains(where: { $0.kind != .action }) else { return [] }
         let before = book.withLock { book in
-            book.lane(gone.lane).last { $0.sequence < gone.sequence && $0.kind != .action }
+            book.lane(gone.lane).last { $0.precedes(gone) && $0.kind != .action }
         }
         if let before {
             return try await remade(

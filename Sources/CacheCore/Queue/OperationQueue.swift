@@ -56,7 +56,7 @@ package final class OperationQueue: WriteQueue, DeliveryQueue {
     package func conflict(of key: EntryKey) -> Conflict? { book.withLock { $0.conflict(of: key) } }
     package var counts: QueueCounts { book.withLock { $0.counts } }
     package func unfinished() -> [Operation] {
-        book.withLock { $0.operations.values.sorted { $0.sequence < $1.sequence } }
+        book.withLock { $0.operations.values.sorted { $0.precedes($1) } }
     }
     package func nextEdit(after operation: Operation) -> Operation? {
         book.withLock { $0.nextEdit(after: operation) }

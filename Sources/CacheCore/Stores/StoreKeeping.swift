@@ -54,6 +54,8 @@ package struct MirrorStatus: Sendable, Hashable {
     package var done: Int64 = 0
     package var total: Int64 = 0
     package var copied: Int64 = 0
+    /// Bodies that it found damaged on both sides.
+    package var damaged: Int64 = 0
     package var isComparing = false
     /// Failures of a side since the store was opened.
     package var failures: Int64 = 0
@@ -93,6 +95,11 @@ package protocol StoreKeeping: Sendable {
     func attach(_ requests: [StoreRequest]) async throws -> [StoreDescription]
     /// A second start or stop changes nothing.
     func setStarted(_ isStarted: Bool, of name: String) async throws -> StoreDescription
+    /// Moves the primary location of a mirrored store to another folder while it runs; the old files go.
+    func move(_ name: String, to location: String) async throws -> StoreDescription
+    /// Compares both sides of a mirrored store by digest and mends what is damaged or missing on one of them. `progress` is told how
+    /// far it is. The status at its end.
+    func verify(_ name: String, progress: @escaping @Sendable (MirrorStatus) -> Void) async throws -> MirrorStatus
     /// Keeps the files. `leavingOperations`: unfinished ones wait in it.
     func detach(_ name: String, leavingOperations: Bool) async throws
     /// Of the default store, and of all that have none of their own.

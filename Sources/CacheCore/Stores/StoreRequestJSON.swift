@@ -11,6 +11,11 @@ extension StoreRequest {
 
     /// Reads one; throws `Problem` that names the member.
     package init(json: JSONValue) throws {
+        try self.init(reading: json)
+        try check()
+    }
+
+    private init(reading json: JSONValue) throws {
         guard let members = json.members else { throw Self.refusal("a store is an object") }
         for member in members where !Self.names.contains(member.name) {
             throw Self.refusal("\(member.name) is none of \(Self.names.joined(separator: ", "))")
@@ -37,10 +42,6 @@ extension StoreRequest {
         }
         delivers = try Self.flag("deliver", json) ?? false
         mirrorStrict = try Self.flag("mirrorStrict", json) ?? false
-        guard mirror != nil || role == .app && !delivers && !mirrorStrict else {
-            throw Self.refusal("role extension, deliver and mirrorStrict need a location.mirror")
-        }
-        guard mirror == nil || type == .sqlite else { throw Self.refusal("a store in memory has no mirror") }
         if let value = json["fileName"] {
             guard let text = value.string, Self.isName(text) else {
                 throw Self.refusal("fileName is a name as name is one, without a folder")
@@ -69,14 +70,29 @@ extension StoreRequest {
         isStarted = try Self.flag("started", json) ?? true
     }
 
+    /// Throws where its members don't go together.
+    private func check() throws {
+        guard mirror != nil else {
+            guard role == .app && !delivers && !mirrorStrict else {
+                throw Self.refusal("role extension, deliver and mirrorStrict need a location.mirror")
+            }
+            return
+        }
+        guard type == .sqlite else { throw Self.refusal("a store in memory has no mirror") }
+        guard mode != .initialized, mode != .manualSaving else {
+            throw Self.refusal("with a mirror, from which other processes read, mode is automatic or no")
+        }
+    }
+
     /// Reads one or an array of them; those of an array that name no location lie where the first one does.
     package static func list(json: JSONValue) throws -> [StoreRequest] {
         guard let items = json.array else { return [try StoreRequest(json: json)] }
-        var requests = try items.map { try StoreRequest(json: $0) }
+        var requests = try items.map { try StoreRequest(reading: $0) }
         for index in requests.indices where requests[index].location == nil && requests[index].mirror == nil {
             requests[index].location = requests[0].location
             requests[index].mirror = requests[0].mirror
         }
+        for request in requests { try request.check() }
         return requests
     }
 
@@ -98,7 +114,8 @@ extension StoreRequest {
             : .object(omittingNil: ["primary": location.map { .string($0) }, "mirror": mirror.map { .string($0) }])
     }
 
-    private static func location(_ json: JSONValue) throws -> (String?, String?) {
+    /// Reads the folders of a location; throws `Problem`.
+    package static func location(_ json: JSONValue) throws -> (primary: String?, mirror: String?) {
         let folders = (json.members ?? []).map { member in
             let folder = member.value.string ?? ""
             return ["primary", "mirror"].contains(member.name) && !folder.isEmpty && !folder.utf8.contains(0)

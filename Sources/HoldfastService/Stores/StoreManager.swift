@@ -128,6 +128,56 @@ final class StoreManager: StoreKeeping {
         }
     }
 
+    func move(_ name: String, to location: String) async throws -> StoreDescription {
+        try await inTurn {
+            var request = try known(name)
+            guard let store = router.store(named: name) as? MirroredStore, store.hasBothSides else {
+                throw Problem(
+                    .badRequest,
+                    "Only a primary location with a mirror moves while it runs. Detach this store with ?leave=true, move "
+                        + "its files, and attach it there.")
+            }
+            guard !records.withLock({ $0.contains { $0.request.name == name && $0.isConfigured } }) else {
+                throw Problem(.badRequest, "The configuration has this store. Change its location there.")
+            }
+            let folder = try folder(of: .primary, location)
+            guard try folder != self.folder(of: .primary, request.location) else { return try await describe(request) }
+            do {
+                let move = try await store.beginMove(to: folder)
+                try await queue.takingIn {
+                    try await store.settle(move)
+                    return .empty
+                }
+                request.location = location
+                records.withLock { [request] records in
+                    if let index = records.firstIndex(where: { $0.request.name == name }) {
+                        records[index].request = request
+                    }
+                }
+                try save()
+                await store.end(move)
+            } catch let error as StoreOpenError {
+                throw problem(error)
+            } catch let error as StoreError {
+                throw Problem.from(error)
+            }
+            log.write(.info, "store moved", [("name", name)])
+            return try await describe(request)
+        }
+    }
+
+    func verify(
+        _ name: String, progress: @escaping @Sendable (MirrorStatus) -> Void
+    ) async throws -> MirrorStatus {
+        guard let store = router.store(named: name) else {
+            throw Problem(.notFound, "No store of this name is attached.")
+        }
+        guard let store = store as? MirroredStore, store.hasBothSides else {
+            throw Problem(.badRequest, "This process has one location of the store, and nothing to compare it with.")
+        }
+        do { return try await store.verify(progress: progress) } catch { throw Problem.from(error) }
+    }
+
     func detach(_ name: String, leavingOperations: Bool) async throws {
         try await inTurn {
             _ = try known(name)
@@ -225,14 +275,23 @@ final class StoreManager: StoreKeeping {
             case .memory: VolatileStore(journal: store, limit: options.maxStoreSize, view: view)
             }
         } catch let error as StoreOpenError {
-            let advice =
-                switch error {
-                case .inUse: "It is in use, here or by another process."
-                case .newerVersion, .foreign: "\(error). overwriteIncompatible deletes it and makes a new one."
-                case .failed: "\(error)."
-                }
-            throw Problem(.storeUnusable, advice)
+            throw problem(error)
         }
+    }
+
+    private func problem(_ error: StoreOpenError) -> Problem {
+        switch error {
+        case .inUse: Problem(.storeUnusable, "It is in use, here or by another process.")
+        case .newerVersion, .foreign:
+            Problem(.storeUnusable, "\(error). overwriteIncompatible deletes it and makes a new one.")
+        case .failed: Problem(.storeUnusable, "\(error).")
+        case .side(let side, let error): problem(error).at(side)
+        }
+    }
+
+    /// The folder of one side; throws `location-not-allowed`.
+    private func folder(of side: StoreSide, _ location: String?) throws -> String {
+        do { return try locations.resolve(location) } catch let problem as Problem { throw problem.at(side) }
     }
 
     private func makeMirrored(
@@ -240,8 +299,8 @@ final class StoreManager: StoreKeeping {
     ) async throws -> any Store {
         let store = try await MirroredStore.open(
             MirrorPlan(
-                primary: try request.role == .app ? locations.resolve(request.location) : nil,
-                mirror: try locations.resolve(mirror), file: request.file, role: request.role,
+                primary: try request.role == .app ? folder(of: .primary, request.location) : nil,
+                mirror: try folder(of: .mirror, mirror), file: request.file, role: request.role,
                 delivers: request.delivers, isStrict: request.mirrorStrict, options: options),
             clock: clock, log: log, view: view)
         let name = request.name

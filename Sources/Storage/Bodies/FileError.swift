@@ -126,6 +126,12 @@ enum Folder {
         try FileHandle(path: path, flags: O_RDONLY | O_DIRECTORY).synchronize()
     }
 
+    /// Deletes it with all that is in it, as far as that can be done.
+    static func remove(_ path: String) {
+        for name in names(path) where unsafe unlink(path + "/" + name) != 0 { remove(path + "/" + name) }
+        _ = unsafe rmdir(path)
+    }
+
     /// Names in it, without `.` and `..`; empty where it can't be read.
     static func names(_ path: String) -> [String] {
         guard let folder = unsafe opendir(path) else { return [] }

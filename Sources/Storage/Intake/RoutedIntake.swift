@@ -21,7 +21,14 @@ final class RoutedIntake: EntryIntake {
     }
 
     func commit() async throws(StoreError) {
-        for (_, intake) in intakes.withLock({ $0 }).sorted(by: { $0.key < $1.key }) { try await intake.commit() }
+        var isHalf: StoreError?
+        for (_, intake) in intakes.withLock({ $0 }).sorted(by: { $0.key < $1.key }) {
+            do throws(StoreError) { try await intake.commit() } catch {
+                guard case .mirrorFailed = error else { throw error }
+                isHalf = isHalf ?? error
+            }
+        }
+        if let isHalf { throw isHalf }
     }
 
     func discard() async {

@@ -9,7 +9,9 @@ extension MirroredStore {
         _ plan: MirrorPlan, clock: any Clock, log: any Log, view: (any HitView)?,
         rule: any Reconciling = NewestCommitWins()
     ) async throws(StoreOpenError) -> MirroredStore {
-        guard plan.primary != plan.mirror else { throw .failed(reason: "the mirror is to lie elsewhere") }
+        guard plan.primary != plan.mirror else {
+            throw .side(.mirror, .failed(reason: "it is to lie in another folder than the primary location"))
+        }
         var state = State()
         var failure: StoreOpenError?
         // The side that has a key goes first, for the other one is to take it over.
@@ -20,11 +22,11 @@ extension MirroredStore {
             } catch {
                 if plan.isStrict || plan.role == .extension || error == .inUse {
                     await state.closeSides()
-                    throw error
+                    throw .side(side, error)
                 }
                 log.write(
                     .error, "a side of a mirrored store is left out", [("side", side.rawValue), ("reason", "\(error)")])
-                failure = error
+                failure = .side(side, error)
                 state.status.isBehind = true
                 state.status.failures += 1
             }
@@ -34,18 +36,25 @@ extension MirroredStore {
         }
         if let mirror = state.mirror, mirror.partitionKey != main.partitionKey {
             await state.closeSides()
-            throw .failed(reason: "the two locations hold different stores")
+            throw .side(.mirror, .failed(reason: "it holds another store than the primary location"))
         }
         let sides = [state.primary, state.mirror].compactMap { $0 }
         let store = MirroredStore(
             state, epoch: main.epoch, partitionKey: main.partitionKey, plan: plan, rule: rule, clock: clock, log: log,
             view: view)
         do throws(StoreError) {
-            for side in sides { store.count.raise(to: try await side.newestStamps().count) }
+            for side in sides {
+                let newest = try await store.blaming(side) { () throws(StoreError) in try await side.newestStamps() }
+                store.count.raise(to: newest.count)
+            }
             if sides.count == 2 { try await store.unite() }
         } catch {
-            await store.close()
-            throw .failed(reason: "\(error)")
+            store.note(error, of: main.side)
+            if plan.isStrict || store.sides.isEmpty {
+                await store.close()
+                guard case .side(let side, let error) = error else { throw .failed(reason: "\(error)") }
+                throw .side(side, .failed(reason: "\(error)"))
+            }
         }
         _ = store.state.withLock { state in state.locks?.look(isBusy: false) }
         if sides.count == 2 { store.compare() }
@@ -55,6 +64,7 @@ extension MirroredStore {
 
     /// Opens sides that were left out, where they are back.
     func mend() async {
+        let plan = plan
         let missing: [StoreSide] = state.withLock { state in
             guard !state.isClosed, clock.now >= state.retryAt else { return [] }
             let missing: [StoreSide] =
@@ -73,7 +83,7 @@ extension MirroredStore {
                 continue
             }
             state.withLock { [opened] state in
-                state.primary = opened.primary ?? state.primary
+                state.primary = state.primary ?? opened.primary
                 state.mirror = opened.mirror ?? state.mirror
                 state.locks = opened.locks ?? state.locks
                 if opened.mirror != nil { state.arrival = opened.arrival }
@@ -100,7 +110,7 @@ extension MirrorPlan {
     }
 
     /// Opens one side. A new one gets the key of the other, so that both have the same partitions.
-    fileprivate func open(
+    func open(
         _ side: StoreSide, in state: inout MirroredStore.State, clock: any Clock, log: any Log, view: (any HitView)?
     ) async throws(StoreOpenError) {
         guard let files = files(side) else { throw .failed(reason: "an app names a primary location") }

@@ -7,6 +7,10 @@ extension MirroredStore {
 
     /// Both sides reconciled; the result is written back to the side that lacks it, where that can be done.
     package func entry(_ key: EntryKey) async throws(StoreError) -> Entry? {
+        try await behind.entry(key) { () throws(StoreError) in try await writtenEntry(key) }
+    }
+
+    private func writtenEntry(_ key: EntryKey) async throws(StoreError) -> Entry? {
         let (primary, mirror) = state.withLock { ($0.primary, $0.mirror) }
         guard plan.role == .app else {
             return try await fromMain { (store) throws(StoreError) in try await store.entry(key) }
@@ -47,20 +51,22 @@ extension MirroredStore {
     ) async {
         guard let store, let other else { return }
         do throws(StoreError) {
-            let brought = try await store.bring([record], from: other)
-            _ = try await store.take([record], winsTies: winsTies, by: writer, rule: rule, durable: false)
-            withExtendedLifetime(brought) {}
+            let (contents, whole) = try await store.bring([record], from: other)
+            _ = try await store.take(whole, winsTies: winsTies, by: writer, rule: rule, durable: false)
+            withExtendedLifetime(contents) {}
         } catch { note(error, of: winsTies ? .mirror : .primary) }
     }
 
     package func entries(_ filter: EntryFilter, after: String?, limit: Int) async throws(StoreError) -> Page<Entry> {
-        try await fromMain { (store) throws(StoreError) in
+        await behind.flush()
+        return try await fromMain { (store) throws(StoreError) in
             try await store.entries(filter, after: after, limit: limit)
         }
     }
 
     package func partitions() async throws(StoreError) -> [(id: PartitionID, entries: Int64)] {
-        try await fromMain { (store) throws(StoreError) in try await store.partitions() }
+        await behind.flush()
+        return try await fromMain { (store) throws(StoreError) in try await store.partitions() }
     }
 
     // MARK: The queue, of which both sides have all
@@ -106,9 +112,9 @@ extension MirroredStore {
     // MARK: Bodies
 
     package func makeBody(for purpose: ContentPurpose, length: Int64?) async throws(StoreError) -> any BodyWriter {
-        guard let main = sides.first else { throw .side(mainSide, .failed(reason: "it can't be reached")) }
+        let main = try usable[0]
         do throws(StoreError) { return try await main.makeBody(for: purpose, length: length) } catch {
-            throw error == .tooLarge ? error : .side(mainSide, error)
+            throw error == .tooLarge ? error : error.at(main.side)
         }
     }
 
@@ -116,14 +122,16 @@ extension MirroredStore {
 
     /// From the primary side; where that is damaged from the mirror, which mends it.
     package func read(_ content: Content, range: Range<Int64>?) async throws(StoreError) -> any BodySource {
-        let sides = sides
-        guard let main = sides.first else { throw .side(mainSide, .failed(reason: "it can't be reached")) }
+        let sides = try usable
+        let main = sides[0]
         do throws(StoreError) { return try await main.read(content, range: range) } catch {
-            guard sides.count > 1, sides[1].holds(content), !plan.isStrict else { throw .side(mainSide, error) }
-            note(error, of: .primary)
-            let source = try await sides[1].read(content, range: range)
+            guard sides.count > 1, sides[1].holds(content), !plan.isStrict else { throw error.at(main.side) }
+            note(error, of: main.side)
+            let source = try await blaming(sides[1]) { () throws(StoreError) in
+                try await sides[1].read(content, range: range)
+            }
             do throws(StoreError) { _ = try await main.bring(content, from: sides[1]) } catch {
-                note(error, of: .primary)
+                note(error, of: main.side)
             }
             return source
         }
@@ -135,7 +143,8 @@ extension MirroredStore {
     }
 
     package func select(_ query: MemberQuery) async throws(StoreError) -> any MemberSelection {
-        try await fromMain { (store) throws(StoreError) in try await store.select(query) }
+        await behind.flush()
+        return try await fromMain { (store) throws(StoreError) in try await store.select(query) }
     }
 
     package func usage() async -> StoreUsage {
@@ -152,18 +161,24 @@ extension MirroredStore {
 
     // MARK: The side that is asked
 
-    private var mainSide: StoreSide { plan.role == .app ? .primary : .mirror }
+    /// The primary side first, or in an extension the mirror; where an app's primary one is left out, the mirror.
+    private var usable: [SQLiteStore] {
+        get throws(StoreError) {
+            let sides = sides
+            guard sides.isEmpty else { return sides }
+            throw .side(plan.role == .app ? .primary : .mirror, .failed(reason: "it can't be reached"))
+        }
+    }
 
-    /// From the primary side, or in an extension the mirror; where an app's primary one fails, from the mirror.
     private func fromMain<Value>(
         _ body: (SQLiteStore) async throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
-        let sides = sides
-        guard let main = sides.first else { throw .side(mainSide, .failed(reason: "it can't be reached")) }
+        let sides = try usable
+        let main = sides[0]
         do throws(StoreError) { return try await body(main) } catch {
-            note(error, of: mainSide)
-            guard sides.count > 1, !plan.isStrict else { throw .side(mainSide, error) }
-            do throws(StoreError) { return try await body(sides[1]) } catch { throw .side(.mirror, error) }
+            note(error, of: main.side)
+            guard sides.count > 1, !plan.isStrict else { throw error.at(main.side) }
+            return try await blaming(sides[1]) { () throws(StoreError) in try await body(sides[1]) }
         }
     }
 }

@@ -74,22 +74,22 @@ extension MirroredStore {
     private func exchange(
         _ records: [MirrorRecord], with primary: SQLiteStore, from mirror: SQLiteStore
     ) async throws(StoreError) {
-        let brought = try await primary.bring(records, from: mirror)
         let taken: [RecordName]
         do throws(StoreError) {
-            taken = try await primary.take(records, winsTies: false, by: writer, rule: rule, durable: true)
+            let (contents, whole) = try await primary.bring(records, from: mirror)
+            taken = try await primary.take(whole, winsTies: false, by: writer, rule: rule, durable: true)
+            withExtendedLifetime(contents) {}
         } catch {
             return note(error, of: .primary)
         }
-        withExtendedLifetime(brought) {}
         let kept = Dictionary(uniqueKeysWithValues: records.map { ($0.name, $0) }).filter { !taken.contains($0.key) }
         let mine = try await primary.records(Array(kept.keys)).filter { record in
             kept[record.name].map { record.replaces($0, winsTies: true, by: rule) } ?? false
         }
         guard !mine.isEmpty else { return }
-        let back = try await mirror.bring(mine, from: primary)
-        _ = try await mirror.take(mine, winsTies: true, by: writer, rule: rule, durable: true)
-        withExtendedLifetime(back) {}
+        let (contents, whole) = try await mirror.bring(mine, from: primary)
+        _ = try await mirror.take(whole, winsTies: true, by: writer, rule: rule, durable: true)
+        withExtendedLifetime(contents) {}
     }
 
     // MARK: The queue

@@ -49,11 +49,13 @@ package final class MirroredStore: Store {
         /// The states of operations as the queue knows them.
         var seen: [OperationID: OperationState] = [:]
         var status = MirrorStatus()
-        /// When a side that is out is tried again, seconds since 1970.
+        /// When a side that is out, or behind, is tried again, seconds since 1970.
         var retryAt = 0.0
+        /// Seconds from a failure to the next attempt.
+        var pause = MirroredStore.shortestPause
         var isLooking = false
         var isClosed = false
-        var comparison: Task<Void, Never>?
+        var comparison: Comparison?
         var watch: Task<Void, Never>?
     }
 
@@ -62,7 +64,7 @@ package final class MirroredStore: Store {
 
     package let epoch: Int64
     package let partitionKey: [UInt8]
-    let plan: MirrorPlan
+    let planned: Mutex<MirrorPlan>
     let state: Mutex<State>
     let count = CommitCounter()
     let writer = Int64.random(in: 1...(.max))
@@ -70,6 +72,7 @@ package final class MirroredStore: Store {
     let clock: any Clock
     let log: any Log
     let view: (any HitView)?
+    let behind: WriteBehind
     let tell = Mutex<(change: Teller, gained: @Sendable ([OperationID]) async throws -> Void)?>(nil)
 
     init(
@@ -79,17 +82,27 @@ package final class MirroredStore: Store {
         self.state = Mutex(state)
         self.epoch = epoch
         self.partitionKey = partitionKey
-        self.plan = plan
+        planned = Mutex(plan)
         self.rule = rule
         self.clock = clock
         self.log = log
         self.view = view
+        behind = WriteBehind(plan.options.strategy.strategy, view: view, clock: clock, log: log)
+        behind.writes { [weak self] (changes, durable, updatesView) throws(StoreError) in
+            guard let self else { throw .closed }
+            try await write(changes, durable: durable, updatesView: updatesView)
+        }
     }
 
     /// Who is told of what other processes change in the queue, and of the operations that this process is to deliver from now on.
     package func onChange(
         _ change: @escaping Teller, gained: @escaping @Sendable ([OperationID]) async throws -> Void
     ) { tell.withLock { $0 = (change, gained) } }
+
+    var plan: MirrorPlan { planned.withLock { $0 } }
+
+    /// Whether this process works on both locations, as far as they can be used.
+    package var hasBothSides: Bool { plan.role == .app }
 
     package var status: MirrorStatus {
         state.withLock { state in
@@ -117,16 +130,21 @@ package final class MirroredStore: Store {
     // MARK: Commits
 
     package func commit(_ changes: [StoreChange], durable: Bool) async throws(StoreError) {
+        try await behind.commit(changes, durable: durable)
+    }
+
+    private func write(_ changes: [StoreChange], durable: Bool, updatesView: Bool) async throws(StoreError) {
         let (primary, mirror, seen) = state.withLock { ($0.primary, $0.mirror, $0.seen) }
         if plan.role == .extension {
             guard let mirror else { throw .side(.mirror, .failed(reason: "it can't be reached")) }
             do throws(StoreError) {
-                _ = try await mirror.track(changes, durable: durable, count: count, by: writer, seen: seen)
+                _ = try await mirror.track(
+                    changes, durable: durable, updatesView: updatesView, count: count, by: writer, seen: seen)
             } catch .outdated {
                 throw .outdated
             } catch {
                 note(error, of: .mirror)
-                throw .side(.mirror, error)
+                throw error.at(.mirror)
             }
             return noteSeen(changes)
         }
@@ -134,10 +152,15 @@ package final class MirroredStore: Store {
         let records: [MirrorRecord]
         do throws(StoreError) {
             if let mirror { try await bringBodies(of: changes, to: primary, from: mirror) }
-            records = try await primary.track(changes, durable: durable, count: count, by: writer)
+            records = try await primary.track(
+                changes, durable: durable, updatesView: updatesView, count: count, by: writer)
         } catch {
+            if error == .closed, state.withLock({ $0.primary !== primary && $0.primary != nil }) {
+                // Another folder has become the primary location.
+                return try await write(changes, durable: durable, updatesView: updatesView)
+            }
             note(error, of: .primary)
-            throw .side(.primary, error)
+            throw error.at(.primary)
         }
         do throws(StoreError) {
             guard let mirror else { throw .failed(reason: "it can't be reached") }
@@ -167,10 +190,11 @@ package final class MirroredStore: Store {
         _ records: [MirrorRecord], on mirror: SQLiteStore, from primary: SQLiteStore, durable: Bool
     ) async throws(StoreError) {
         guard mirror.isInPlace else { throw .failed(reason: "it is no longer in its place") }
-        let brought = try await mirror.bring(records, from: primary)
+        let (contents, whole) = try await mirror.bring(records, from: primary)
+        guard whole.count == records.count else { throw .corrupt(reason: "a body can't be copied") }
         _ = try await mirror.take(
             records, winsTies: true, by: writer, rule: rule, durable: durable, isOutcome: true)
-        withExtendedLifetime(brought) {}
+        withExtendedLifetime(contents) {}
     }
 
     /// The queue knows what it has committed.
@@ -184,17 +208,28 @@ package final class MirroredStore: Store {
 
     // MARK: Failures
 
-    /// Counts and logs a failure. A side that is not merely full is left out until it can be opened again.
+    static let shortestPause = 1.0
+    private static let longestPause = 8.0
+
+    /// Counts and logs a failure: of the side that the error names, else of `side`. One that is not merely full is left out until
+    /// it can be opened again.
     func note(_ error: StoreError, of side: StoreSide) {
-        // What asks too much of a store that is in order is no failure of it.
-        if error == .tooLarge || error == .outdated || error == .full && side == .primary { return }
+        if case .side(let named, let error) = error { return note(error, of: named) }
+        // What asks too much of a store that is in order is no failure of it, nor is its end.
+        if error == .tooLarge || error == .outdated || error == .closed || error == .full && side == .primary { return }
         log.write(
             .error, "a side of a mirrored store failed", [("side", side.rawValue), ("reason", "\(error)")])
+        let role = plan.role
         let lost: SQLiteStore? = state.withLock { state in
             state.status.failures += 1
-            state.status.isBehind = true
-            state.retryAt = max(state.retryAt, clock.now + 1)
-            guard error != .full, error != .closed, !isOfOneBody(error) else { return nil }
+            state.status.isBehind = role == .app
+            // Who can't reach a side that is out anyway delays no attempt to get it back.
+            guard state.sides.contains(where: { $0.side == side }) else { return nil }
+            if clock.now >= state.retryAt {
+                state.retryAt = clock.now + state.pause
+                state.pause = min(state.pause * 2, Self.longestPause)
+            }
+            guard error != .full, !isOfOneBody(error) else { return nil }
             defer { if side == .mirror { state.locks = nil } }
             return side == .mirror ? state.mirror.take() : state.primary.take()
         }
@@ -209,10 +244,18 @@ package final class MirroredStore: Store {
     // MARK: End
 
     package func save() async throws(StoreError) {
+        await behind.flush()
         for store in sides { try await store.save() }
     }
 
+    /// What is in both places is kept for whoever comes: nothing waits for its being saved.
+    package func save(for reason: SaveReason) async throws(StoreError) -> Bool {
+        try await save()
+        return true
+    }
+
     package func close() async {
+        await behind.flush()
         let (watch, comparison) = state.withLock { state in
             state.isClosed = true
             return (state.watch.take(), state.comparison.take())

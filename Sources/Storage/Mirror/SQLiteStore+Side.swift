@@ -25,10 +25,12 @@ private final class Outcome<Value: Sendable>: Sendable {
 
 /// A store as one side of a mirrored one.
 extension SQLiteStore {
+    var side: StoreSide { shared.options.sharing == .primary ? .primary : .mirror }
+
     /// Commits the changes under the next count; what they left. Where other processes share the side, `seen` has the states in
     /// which their maker knew the operations: throws `outdated` where they are others by now.
     func track(
-        _ changes: [StoreChange], durable: Bool, count: CommitCounter, by writer: Int64,
+        _ changes: [StoreChange], durable: Bool, updatesView: Bool, count: CommitCounter, by writer: Int64,
         seen: [OperationID: OperationState] = [:]
     ) async throws(StoreError) -> [MirrorRecord] {
         let outcome = Outcome<[MirrorRecord]>([])
@@ -37,20 +39,21 @@ extension SQLiteStore {
                 try transaction.check(changes, against: seen)
                 try transaction.apply(changes)
                 outcome.set(try transaction.stamp(count.next(), by: writer))
-            }, durable: durable)
+            }, durable: durable, updatesView: updatesView)
         return outcome.current
     }
 
     /// Takes what the other side has, where it replaces what is here: the names of what was taken. `isOutcome`: throws `outdated`
-    /// where what is here is final and what comes is not.
+    /// where what is here is final and what comes is not. `mending`: what is damaged here, and makes way in any case.
     func take(
         _ records: [MirrorRecord], winsTies: Bool, by writer: Int64, rule: any Reconciling, durable: Bool,
-        isOutcome: Bool = false
+        isOutcome: Bool = false, mending damaged: Set<RecordName> = []
     ) async throws(StoreError) -> [RecordName] {
         let outcome = Outcome<[RecordName]>([])
         let body: @Sendable (inout StoreTransaction) throws -> Void = { transaction in
             if isOutcome { try transaction.checkFinal(records) }
-            outcome.set(try transaction.take(records, winsTies: winsTies, by: writer, rule: rule))
+            outcome.set(
+                try transaction.take(records, winsTies: winsTies, by: writer, rule: rule, mending: damaged))
         }
         let operations = records.compactMap { record in
             if case .operation(let operation) = record.value { StoreChange.putOperation(operation) } else { nil }
@@ -141,25 +144,50 @@ extension SQLiteStore {
     /// commits that nobody finds again.
     var isInPlace: Bool { identity != nil && shared.files.identity == identity }
 
-    /// Copies the bodies that the records refer to and this side lacks. They stay while the result lives.
-    func bring(_ records: [MirrorRecord], from other: SQLiteStore) async throws(StoreError) -> [Content] {
+    /// Copies the bodies that the records refer to and this side lacks; they stay while `contents` lives. `whole`: the records that
+    /// this side can take now, without those of which a body is damaged or missing on the other side too.
+    func bring(
+        _ records: [MirrorRecord], from other: SQLiteStore
+    ) async throws(StoreError) -> (contents: [Content], whole: [MirrorRecord]) {
         var brought: [Content] = []
-        for content in records.flatMap(\.contents) where !holds(content) && other.holds(content) {
-            brought.append(try await bring(content, from: other))
+        var whole: [MirrorRecord] = []
+        for record in records {
+            do throws(StoreError) {
+                for content in record.contents where !holds(content) {
+                    // What a row here refers to already needs no file to be referred to again.
+                    if !other.holds(content), try await self.records([record.name])[0].contents.contains(content) {
+                        continue
+                    }
+                    brought.append(try await bring(content, from: other))
+                }
+                whole.append(record)
+            } catch {
+                guard case .side(_, .corrupt) = error else { throw error }
+                shared.log.write(.error, "a record is not copied: a body is damaged", [("name", record.name.text)])
+            }
         }
-        return brought
+        return (brought, whole)
     }
 
-    /// Copies one body, whether or not this side has it.
-    func bring(_ content: Content, from other: any Store) async throws(StoreError) -> Content {
-        let source = try await other.read(content, range: nil)
+    /// Copies one body, whether or not this side has it. Throws `side` where the other one can't be read.
+    func bring(_ content: Content, from other: SQLiteStore) async throws(StoreError) -> Content {
+        let source: any BodySource
+        do throws(StoreError) { source = try await other.read(content, range: nil) } catch {
+            throw error.at(other.side)
+        }
         let writer = try await makeBody(for: .operation, length: content.length)
-        do {
-            while let piece = try await source.next() { try await writer.append(piece) }
+        do throws(StoreError) {
+            while let piece = try await other.next(of: source) { try await writer.append(piece) }
             return try await writer.finish()
         } catch {
             writer.discard()
-            throw error as? StoreError ?? .failed(reason: "a body could not be copied")
+            throw error
+        }
+    }
+
+    private func next(of source: any BodySource) async throws(StoreError) -> [UInt8]? {
+        do { return try await source.next() } catch {
+            throw (error as? StoreError ?? .failed(reason: "a body can't be read")).at(side)
         }
     }
 }

@@ -28,12 +28,15 @@ extension StoreTransaction {
 
     /// Takes what the other side has where it replaces what is here. The names of what was taken.
     mutating func take(
-        _ records: [MirrorRecord], winsTies: Bool, by writer: Int64, rule: any Reconciling
+        _ records: [MirrorRecord], winsTies: Bool, by writer: Int64, rule: any Reconciling,
+        mending damaged: Set<RecordName>
     ) throws -> [RecordName] {
         var taken: [RecordName] = []
         for record in records {
             let there = try self.record(record.name)
-            guard record.replaces(there, winsTies: winsTies, by: rule) else { continue }
+            guard damaged.contains(record.name) || record.replaces(there, winsTies: winsTies, by: rule) else {
+                continue
+            }
             try put(record)
             try stamp(record.name, record.counter, by: writer)
             taken.append(record.name)

@@ -92,7 +92,7 @@ extension StoreRouter {
             sum.aliases += image.aliases
             sum.lastSequence = max(sum.lastSequence, image.lastSequence)
         }
-        sum.operations.sort { $0.sequence < $1.sequence }
+        sum.operations.sort { $0.precedes($1) }
         return sum
     }
 

@@ -82,7 +82,7 @@ package final class StoreRouter: Store {
                 try await part.seat.store.commit(adapted(part.changes, to: part.seat.store), durable: durable)
             } catch {
                 guard case .mirrorFailed = error else { throw error }
-                isHalf = error
+                isHalf = isHalf ?? error
             }
             withExtendedLifetime(brought) {}
             table.withLock { $0.note(part.changes, in: part.seat.index) }

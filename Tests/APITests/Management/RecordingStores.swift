@@ -33,6 +33,27 @@ final class RecordingStores: StoreKeeping {
         return describe(request)
     }
 
+    func move(_ name: String, to location: String) async throws -> StoreDescription {
+        let request = asked.withLock { asked -> StoreRequest? in
+            guard let index = asked.firstIndex(where: { $0.name == name }) else { return nil }
+            asked[index].location = location
+            return asked[index]
+        }
+        guard let request else { throw Problem(.notFound, "No store of this name is attached.") }
+        return describe(request)
+    }
+
+    func verify(
+        _ name: String, progress: @escaping @Sendable (MirrorStatus) -> Void
+    ) async throws -> MirrorStatus {
+        guard asked.withLock({ $0.contains { $0.name == name } }) else {
+            throw Problem(.notFound, "No store of this name is attached.")
+        }
+        var status = MirrorStatus()
+        (status.done, status.copied) = (7, 1)
+        return status
+    }
+
     private let currentMode = Mutex(CacheMode.automatic)
     let saves = Mutex<[SaveReason]>([])
 

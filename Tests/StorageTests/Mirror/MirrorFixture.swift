@@ -9,12 +9,14 @@ struct MirrorFixture: Sendable {
     let mirror = TemporaryFolder()
     let clock = ManualClock()
 
-    func app(isStrict: Bool = false) async throws -> MirroredStore {
+    func app(
+        isStrict: Bool = false, strategy: StrategyName = .mixed, view: (any HitView)? = nil
+    ) async throws -> MirroredStore {
         try await MirroredStore.open(
             MirrorPlan(
                 primary: primary.path + "/p", mirror: mirror.path + "/m", file: "holdfast.shared.sqlite", role: .app,
-                isStrict: isStrict),
-            clock: clock, log: SilentLog(), view: nil)
+                isStrict: isStrict, options: StoreOptions(strategy: strategy)),
+            clock: clock, log: SilentLog(), view: view)
     }
 
     func `extension`(delivers: Bool = false) async throws -> MirroredStore {
@@ -44,8 +46,9 @@ struct MirrorFixture: Sendable {
         return String(decoding: try await store.bytes(of: copy.content, limit: 1 << 20), as: UTF8.self)
     }
 
-    func operation(_ sequence: Int64, _ state: OperationState = .pending) -> Operation {
+    func operation(_ sequence: Int64, _ state: OperationState = .pending, id: String? = nil) -> Operation {
         var operation = sampleOperation(sequence, nil)
+        if let id { operation.id = OperationID(id) }
         operation.state = state
         return operation
     }

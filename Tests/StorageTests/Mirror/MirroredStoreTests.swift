@@ -1,9 +1,10 @@
 import CacheCore
 import Foundation
 import HTTPModel
-import Storage
 import TestSupport
 import Testing
+
+@testable import Storage
 
 @Suite struct `Mirrored store` {
     private let fixture = MirrorFixture()
@@ -78,6 +79,59 @@ import Testing
         }
     }
 
+    @Test func `Operations that got one sequence while both locations were apart are all kept, in one order`()
+        async throws
+    {
+        let app = try await fixture.app()
+        await app.close()
+        for (side, ids) in [(StoreSide.primary, ["b", "d"]), (.mirror, ["c", "a"])] {
+            let store = try fixture.side(side)
+            for (sequence, id) in zip([Int64(16), 32], ids) {
+                try await store.commit([.putOperation(fixture.operation(sequence, id: id))], durable: true)
+            }
+            await store.close()
+        }
+        let order = ["b", "c", "a", "d"]
+        let again = try await fixture.app()
+        #expect(try await again.loadQueue().operations.map(\.id.text) == order)
+        // Each keeps its own row through its changes.
+        try await again.commit([.putOperation(fixture.operation(32, .sending, id: "a"))], durable: true)
+        try await again.commit([.putOperation(fixture.operation(16, .cancelled, id: "b"))], durable: true)
+        await again.close()
+        for side in [StoreSide.primary, .mirror] {
+            let store = try fixture.side(side)
+            #expect(try await store.loadQueue().operations.map(\.id.text) == ["c", "a", "d"])
+            #expect(try await store.operation(OperationID("a"))?.state == .sending)
+            #expect(try await store.operation(OperationID("b"))?.state == .cancelled)
+            await store.close()
+        }
+    }
+
+    @Test(arguments: [StoreSide.primary, .mirror])
+    func `A failure to open names the location`(side: StoreSide) async throws {
+        let folder = side == .primary ? fixture.primary.path + "/p" : fixture.mirror.path + "/m"
+        try Data("in the way".utf8).write(to: URL(fileURLWithPath: folder))
+        do {
+            _ = try await fixture.app(isStrict: true)
+            Issue.record("it was opened")
+        } catch StoreOpenError.side(let named, _) {
+            #expect(named == side)
+        }
+    }
+
+    @Test func `A mirror of another store is refused by its name`() async throws {
+        for side in [StoreSide.primary, .mirror] {
+            let store = try fixture.side(side)
+            await store.close()
+        }
+        do {
+            _ = try await fixture.app()
+            Issue.record("it was opened")
+        } catch StoreOpenError.side(let named, _) {
+            #expect(named == .mirror)
+        }
+    }
+
     @Test func `What another process has settled is not begun again`() async throws {
         let app = try await fixture.app()
         let helper = try await fixture.extension()
@@ -149,10 +203,9 @@ import Testing
         bytes[7] ^= 1
         try FileManager.default.removeItem(atPath: damaged)
         try bytes.write(to: URL(fileURLWithPath: damaged))
-        await app.compared()
-        app.compare(verifying: true)
-        await app.compared()
-        #expect(app.status.copied == 2)
+        let found = try await app.verify()
+        #expect(found.copied == 2)
+        #expect(found.damaged == 0)
         #expect(FileManager.default.fileExists(atPath: missing))
         #expect(try await fixture.text(at: "/b", in: app) == long + "b")
         await app.close()
@@ -200,6 +253,108 @@ import Testing
         #expect(try await fixture.text(at: "/a", in: mirror) == "one")
         #expect(try await fixture.text(at: "/b", in: mirror) == "two")
         await mirror.close()
+    }
+
+    @Test func `Writes that a mirror misses don't keep it away`() async throws {
+        let app = try await fixture.app()
+        let folder = fixture.mirror.path + "/m"
+        try FileManager.default.moveItem(atPath: folder, toPath: folder + ".away")
+        try Data("in the way".utf8).write(to: URL(fileURLWithPath: folder))
+        func write(_ text: String) async throws {
+            do { try await fixture.put(text, at: "/a", in: app) } catch StoreError.mirrorFailed {}
+            fixture.clock.advance(by: 0.3)
+            await app.look()
+        }
+        for round in 0..<20 { try await write("\(round)") }
+        #expect(app.status.out == [.mirror])
+        try FileManager.default.removeItem(atPath: folder)
+        let end = ContinuousClock.now + .seconds(30)
+        while app.status.out == [.mirror], ContinuousClock.now < end { try await write("again") }
+        #expect(app.status.out == [])
+        await app.close()
+    }
+
+    @Test func `Bytes in a row that are not those that were stored are mended from the other side`() async throws {
+        let app = try await fixture.app()
+        try await fixture.put("a note of milk", at: "/a", in: app)
+        await app.close()
+        let damaged = try fixture.side(.mirror)
+        try await damaged.write(
+            .other { transaction in
+                try transaction.connection.run(
+                    "UPDATE entries SET record = CAST(replace(CAST(record AS TEXT), 'milk', 'silk') AS BLOB)")
+            }, durable: true)
+        #expect(try await fixture.text(at: "/a", in: damaged) == "a note of silk")
+        await damaged.close()
+        let again = try await fixture.app()
+        #expect(try await again.verify().copied == 1)
+        await again.close()
+        for side in [StoreSide.primary, .mirror] {
+            let store = try fixture.side(side)
+            #expect(try await fixture.text(at: "/a", in: store) == "a note of milk")
+            await store.close()
+        }
+    }
+
+    @Test func `A body that is damaged on both sides is counted, and keeps nothing else from being copied`()
+        async throws
+    {
+        let app = try await fixture.app()
+        try await fixture.put(long, at: "/a", in: app)
+        await app.compared()
+        for folder in [fixture.primary.path + "/p", fixture.mirror.path + "/m"] {
+            for file in FileManager.default.subpaths(atPath: folder) ?? [] where file.contains(".bodies/") {
+                var isFolder = ObjCBool(false)
+                let path = folder + "/" + file
+                guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue else {
+                    continue
+                }
+                try FileManager.default.removeItem(atPath: path)
+                try Data("other bytes".utf8).write(to: URL(fileURLWithPath: path))
+            }
+        }
+        try await fixture.put("b", at: "/b", in: app)
+        let found = try await app.verify()
+        #expect(found.damaged == 1)
+        #expect(found.failures == 0)
+        #expect(try await fixture.text(at: "/b", in: app) == "b")
+        await app.close()
+    }
+
+    @Test func `The primary location moves while the store runs`() async throws {
+        let app = try await fixture.app()
+        for number in 0..<300 { try await fixture.put("v\(number)", at: "/\(number)", in: app) }
+        try await fixture.put(long, at: "/long", in: app)
+        try await app.commit([.putOperation(fixture.operation(16))], durable: true)
+        let move = try await app.beginMove(to: fixture.primary.path + "/q")
+        try await fixture.put("meanwhile", at: "/1", in: app)
+        try await app.commit([.putOperation(fixture.operation(32))], durable: true)
+        try await app.settle(move)
+        try await fixture.put("later", at: "/2", in: app)
+        await app.end(move)
+        await app.compared()
+        #expect(app.status.failures == 0)
+        #expect(!FileManager.default.fileExists(atPath: fixture.primary.path + "/p"))
+        await app.close()
+        let moved = try SQLiteStore.open(
+            folder: fixture.primary.path + "/q", name: "holdfast.shared.sqlite", clock: fixture.clock, log: SilentLog())
+        #expect(try await moved.loadQueue().operations.map(\.sequence) == [16, 32])
+        for (target, text) in [("/0", "v0"), ("/1", "meanwhile"), ("/2", "later"), ("/long", long)] {
+            #expect(try await fixture.text(at: target, in: moved) == text)
+        }
+        await moved.close()
+    }
+
+    @Test func `A store does not move over another one`() async throws {
+        let app = try await fixture.app()
+        let other = try SQLiteStore.open(
+            folder: fixture.primary.path + "/q", name: "holdfast.shared.sqlite", clock: fixture.clock, log: SilentLog())
+        await other.close()
+        await #expect(throws: StoreOpenError.self) { _ = try await app.beginMove(to: fixture.primary.path + "/q") }
+        await #expect(throws: StoreOpenError.self) { _ = try await app.beginMove(to: fixture.mirror.path + "/m") }
+        try await fixture.put("one", at: "/a", in: app)
+        #expect(try await fixture.text(at: "/a", in: app) == "one")
+        await app.close()
     }
 
     @Test func `A strict store answers no read from one side alone`() async throws {

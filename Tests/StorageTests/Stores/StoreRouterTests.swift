@@ -1,4 +1,5 @@
 import CacheCore
+import Glibc
 import HTTPModel
 import Storage
 import TestSupport
@@ -50,6 +51,31 @@ import Testing
         #expect(try await router.entry(key("/b/1"))?.copies.first?.content.inline == Array("new".utf8))
         router.stop("other", detaching: false, try await router.image(of: "other"))
         #expect(try await router.entry(key("/b/1")) == nil)
+        await router.close()
+    }
+
+    @Test func `What a mirror has not taken keeps nothing from the other stores`() async throws {
+        let pair = MirrorFixture()
+        let router = StoreRouter(try folders.0.open())
+        let third = try folders.1.open()
+        let mirrored = try await pair.app()
+        _ = try await router.put("b", patterns: [PathPattern("/b/**")], store: mirrored, isStarted: true)
+        _ = try await router.put("c", patterns: [PathPattern("/c/**")], store: third, isStarted: true)
+        #expect(rename(pair.mirror.path + "/m", pair.mirror.path + "/away") == 0)
+        let intake = try await router.intake()
+        for target in ["/b/1", "/c/1"] {
+            var entry = Entry(key: key(target))
+            entry.keep(try await copy(target, in: router, at: target))
+            try await intake.add(entry)
+        }
+        await #expect(throws: StoreError.self) { try await intake.commit() }
+        #expect(mirrored.status.out == [.mirror])
+        await #expect(throws: StoreError.self) {
+            try await router.commit([.expire(key("/b/1")), .expire(key("/c/1"))], durable: true)
+        }
+        for target in ["/b/1", "/c/1"] {
+            #expect(try await router.entry(key(target))?.copies.first?.isExpired == true)
+        }
         await router.close()
     }
 

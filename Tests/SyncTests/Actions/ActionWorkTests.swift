@@ -111,6 +111,10 @@ private struct OneStore: StoreKeeping {
     func setStarted(_ isStarted: Bool, of name: String) async throws -> StoreDescription {
         throw Problem(.notFound, "")
     }
+    func move(_ name: String, to location: String) async throws -> StoreDescription { throw Problem(.notFound, "") }
+    func verify(
+        _ name: String, progress: @escaping @Sendable (MirrorStatus) -> Void
+    ) async throws -> MirrorStatus { throw Problem(.notFound, "") }
     func detach(_ name: String, leavingOperations: Bool) async throws {}
     func setMode(_ mode: CacheMode) async throws {}
     func save(for reason: SaveReason) async throws -> Bool { reason == .demand }

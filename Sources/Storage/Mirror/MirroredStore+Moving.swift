@@ -1,0 +1,89 @@
+package import CacheCore
+import Glibc
+import Synchronization
+
+extension MirroredStore {
+    /// A primary side in another folder that is about to take the place of the one there is.
+    package struct Move: Sendable {
+        fileprivate let folder: String
+        fileprivate let new: SQLiteStore
+        fileprivate let old: SQLiteStore
+    }
+
+    /// Makes a store in the folder and fills it with all that the primary side has, while that goes on. Throws `side` where a store of
+    /// the name is there already, or one of the locations can't be used.
+    package func beginMove(to folder: String) async throws(StoreOpenError) -> Move {
+        let (primary, mirror) = state.withLock { ($0.primary, $0.mirror) }
+        guard let old = primary else { throw .side(.primary, .failed(reason: "it can't be reached")) }
+        guard mirror != nil else { throw .side(.mirror, .failed(reason: "it can't be reached")) }
+        var plan = plan
+        plan.primary = folder
+        let files = DatabaseFiles(folder: folder, name: plan.file)
+        guard folder != plan.mirror, files.identity == nil else {
+            throw .side(.primary, .failed(reason: "a store lies there already"))
+        }
+        var opened = State()
+        do throws(StoreOpenError) {
+            try await plan.open(.primary, in: &opened, clock: clock, log: log, view: view)
+        } catch { throw .side(.primary, error) }
+        guard let new = opened.primary else { throw .side(.primary, .failed(reason: "it can't be reached")) }
+        do throws(StoreError) {
+            try await copyAll(from: old, to: new)
+        } catch {
+            await new.close()
+            await Self.remove(files)
+            throw .side(.primary, .failed(reason: "\(error)"))
+        }
+        return Move(folder: folder, new: new, old: old)
+    }
+
+    /// Puts the new side in the place of the old one. The caller sees to it that nobody accepts, claims or records meanwhile.
+    package func settle(_ move: Move) async throws(StoreError) {
+        do throws(StoreError) { try await copyQueue(from: move.old, to: move.new) } catch {
+            await move.new.close()
+            await Self.remove(move.new.shared.files)
+            throw error
+        }
+        planned.withLock { $0.primary = move.folder }
+        state.withLock { state in
+            state.primary = move.new
+            state.status.isBehind = true
+        }
+        view?.invalidateAll()
+    }
+
+    /// Takes over what came to the old side meanwhile, closes it and deletes its files.
+    package func end(_ move: Move) async {
+        do throws(StoreError) { try await copyAll(from: move.old, to: move.new) } catch { note(error, of: .primary) }
+        let files = move.old.shared.files
+        await move.old.close()
+        await Self.remove(files)
+        compare()
+    }
+
+    private func copyAll(from old: SQLiteStore, to new: SQLiteStore) async throws(StoreError) {
+        try await copyQueue(from: old, to: new)
+        try await copy(.entry, from: old, to: new)
+    }
+
+    /// On a thread of its own: there may be many files.
+    private static func remove(_ files: DatabaseFiles) async {
+        await withCheckedContinuation { continuation in
+            _ = ServiceThread {
+                files.remove()
+                continuation.resume()
+            }
+        }
+    }
+}
+
+extension DatabaseFiles {
+    /// Deletes the database and all that lies beside it, and the folder where nothing else is in it. What was kept aside as damaged
+    /// stays.
+    fileprivate func remove() {
+        for suffix in ["", "-wal", "-shm"] { _ = unsafe unlink(path + suffix) }
+        for folder in [bodies, uploads] { Folder.remove(folder) }
+        for name in Folder.names(folder) where isBeside(name) { _ = unsafe unlink(folder + "/" + name) }
+        _ = unsafe rmdir(folder)
+    }
+}
