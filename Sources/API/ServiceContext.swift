@@ -45,6 +45,17 @@ package final class ServiceContext: Sendable {
         self.partitionHash = partitionHash
     }
 
+    /// What Sync-State, /cache and the events say of an entry; `listed` for one that is known from a list alone.
+    func state(of entry: Entry) -> String {
+        let state = queue.syncState(of: entry.key)
+        return state == "synced" && entry.copies.first?.isListed ?? false ? "listed" : state
+    }
+
+    /// Tells the listeners that something of the entry has changed.
+    func announce(_ entry: Entry) {
+        events.emit(.entry(entry.key, state: state(of: entry), deleted: entry.copies.first?.isGone ?? false))
+    }
+
     /// Whose a request for the target is, in the store that has the target.
     func identity(of fields: HTTPFields, at target: Target, settings: Settings) -> Identity {
         Identity.of(fields: fields, target: target, settings: settings) {

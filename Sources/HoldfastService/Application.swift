@@ -108,6 +108,7 @@ struct Application {
                 context: context, counters: counters, events: hub, operationCounters: operationCounters,
                 stores: stores, actions: actions, invalidateView: { view.invalidateAll() },
                 isReady: { readiness.isReady.load(ordering: .relaxed) },
+                pinned: { refresher.pinnedCount },
                 pinChanged: { key, priority in
                     queue.pinChanged(key, to: priority)
                     refresher.pinChanged(key, to: priority)

@@ -10,13 +10,16 @@ import time
 import pytest
 
 from service import eventually, receipt
+from snapshot_lines import snapshot
 
 
 class Listener:
     """One stream of /cache/events, read as it comes."""
 
-    def __init__(self, port, **headers):
+    def __init__(self, port, window=None, **headers):
         self.socket = socket.socket()
+        if window:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
         self.socket.settimeout(20)
         self.socket.connect(("127.0.0.1", port))
         fields = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
@@ -197,3 +200,53 @@ def test_the_end_of_the_service_ends_the_streams(origin, holdfast):
     assert time.monotonic() - begin < 3
     listener.until(lambda l: l.text.endswith("0\r\n\r\n"))
     assert not listener.read()
+
+
+def test_every_change_of_an_entry_is_told(origin, holdfast):
+    origin.headers["Cache-Control"] = "max-age=600"
+    origin.put("/items/1", {"id": "1"})
+    holdfast.get("/items/1")
+    origin.put("/lists", {"items": [{"id": "7"}], "uris": ["/lists/7"], "etags": ['"7"']})
+    listener = Listener(holdfast.port).begun()
+
+    def told(target):
+        return [(e["entry"]["state"], e["entry"]["deleted"]) for e in listener.events()
+                if e["type"] == "entry" and e["entry"]["target"] == target]
+
+    changes = [
+        lambda: holdfast.get("/items/1", cache_control="no-cache"),  # a renewal by 304
+        lambda: holdfast.call("PUT", "/cache/entry/pin?target=/items/1", {"priority": "high"}),
+        lambda: holdfast.call("PUT", "/cache/entry/policy?target=/items/1", {"expireAfter": 60}),
+        lambda: holdfast.call("DELETE", "/cache/entry/policy?target=/items/1"),
+        lambda: holdfast.call("DELETE", "/cache/entry/pin?target=/items/1"),
+    ]
+    for number, change in enumerate(changes, 1):
+        assert change().status in (200, 204)
+        listener.until(lambda _: len(told("/items/1")) == number)
+    assert told("/items/1") == [("synced", False)] * len(changes)
+    assert origin.seen("GET", "/items/1")[1].status == 304
+    assert holdfast.call("DELETE", "/cache/entry?target=/items/1").status == 204
+    listener.until(lambda _: told("/items/1")[-1] == ("synced", True))
+
+    holdfast.get("/lists")
+    listener.until(lambda _: told("/lists/7"))
+    assert told("/lists/7") == [("listed", False)]
+    listener.close()
+
+
+def test_a_listener_that_reads_too_slowly_is_told_and_ended(origin, holdfast):
+    slow = Listener(holdfast.port, window=4096).begun()
+    holdfast.call("PUT", "/cache/network", {"offline": True})
+    assert holdfast.call("PUT", "/cache/snapshot", b"".join(snapshot(40_000)), timeout=60).status == 200
+    assert holdfast.call("DELETE", "/cache/entries", timeout=60).json() == {"evicted": 40_000}
+    begin = time.monotonic()
+    assert holdfast.get("/items/1").status == 504
+    assert time.monotonic() - begin < 1
+    slow.until(lambda l: l.text.endswith("0\r\n\r\n"))
+    assert slow.events()[-1]["type"] == "resync"
+    assert len(slow.events()) < 40_000
+    eventually(lambda: listeners(holdfast) == 0)
+    again = Listener(holdfast.port, Last_Event_ID=slow.events()[-1]["id"]).begun()
+    assert not again.events()
+    again.close()
+    slow.close()

@@ -133,6 +133,34 @@ def test_R13_a_body_that_was_cut(file_origin, holdfast_with, tag):
     eventually(lambda: len(body_files(holdfast)) == 1)
 
 
+def test_R13_those_who_share_a_download_see_no_break_where_the_origin_knows_ranges(file_origin, holdfast_with):
+    origin = file_origin(8_000_000, **{"Accept-Ranges": "bytes"})
+    origin.gate = threading.Event()
+    origin.cut_after = 3_000_000
+    holdfast = holdfast_with(origin=origin.url)
+    with concurrent.futures.ThreadPoolExecutor(10) as pool:
+        clients = [pool.submit(lambda: sha(get(holdfast).body)) for _ in range(10)]
+        eventually(lambda: holdfast.call("GET", "/cache").json()["misses"] == 10)
+        origin.gate.set()
+        assert {client.result(30) for client in clients} == {origin.digest}
+    assert origin.asked == [None, "bytes=3000000-", "bytes=6000000-"]
+    assert origin.conditions == [None, '"1"', '"1"']
+    assert origin.sent == 8_000_000
+
+
+def test_an_entry_tells_which_parts_are_here(file_origin, holdfast_with):
+    origin = file_origin(3_000_000)
+    holdfast = holdfast_with(origin=origin.url)
+    for text in ("bytes=0-9", "bytes=1000000-1000009"):
+        assert get(holdfast, text).status == 206
+    ahead = 262_144
+    eventually(lambda: holdfast.call("GET", "/cache/entry?target=/a").json().get("parts") == [{
+        "validator": '"1"', "size": 3_000_000, "held": 2 * ahead,
+        "ranges": [f"0-{ahead - 1}", f"1000000-{1_000_000 + ahead - 1}"]}])
+    assert sha(get(holdfast).body) == origin.digest
+    eventually(lambda: "parts" not in holdfast.call("GET", "/cache/entry?target=/a").json())
+
+
 @pytest.mark.parametrize("length", [10_000, 100_000, 5_000_000, 50_000_000])
 def test_R15_hits_are_as_whole_as_misses(file_origin, holdfast_with, length):
     origin = file_origin(length)

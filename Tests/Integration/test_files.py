@@ -124,6 +124,20 @@ def test_a_wrong_digest_offline_leaves_nothing(origin, holdfast):
     assert not temporary(holdfast)
 
 
+@pytest.mark.parametrize("algorithm", ["sha256", "sha512"])
+def test_an_answer_of_other_bytes_than_its_digest_says_is_never_whole_nor_kept(origin, holdfast, algorithm):
+    body = noise(400_000)
+    origin.headers["Repr-Digest"] = digest(body, algorithm)
+    origin.put("/a", body[:-1] + b"x", content_type="image/png")
+    with pytest.raises((http.client.IncompleteRead, ConnectionResetError)):
+        file(holdfast, "/a")
+    eventually(lambda: not temporary(holdfast) and not body_bytes(holdfast))
+    origin.put("/a", body, content_type="image/png")
+    assert file(holdfast, "/a").body == body
+    origin.stop()
+    assert file(holdfast, "/a").body == body
+
+
 def test_the_digest_of_what_is_kept_is_sent_to_who_wants_it(origin, holdfast):
     body = noise(400_000)
     origin.put("/a", body, content_type="image/png")

@@ -162,6 +162,21 @@ def test_a_pinned_entry_is_downloaded_ahead_and_again_when_the_origin_is_back(or
     assert holdfast.call("DELETE", "/cache/entries").json() == {"evicted": 0}
 
 
+def test_pins_are_counted_also_after_a_restart(origin, holdfast):
+    for target in ("/a", "/b"):
+        origin.put(target, {"v": 1})
+        pin(holdfast, target)
+
+    def pinned():
+        return holdfast.call("GET", "/cache").json()["pinned"]
+
+    assert pinned() == 2
+    assert holdfast.call("DELETE", "/cache/entry/pin?target=/a").status == 204
+    assert pinned() == 1
+    holdfast.restart()
+    eventually(lambda: pinned() == 1)
+
+
 def test_writes_to_pins_of_high_priority_are_delivered_first(origin, holdfast_with):
     holdfast = holdfast_with(replayConcurrency=1)
     for target in ("/a", "/b", "/urgent"):

@@ -1,6 +1,10 @@
 """Observability and lifecycle: faults that users met in systems of this kind."""
 
+import time
+
 from service import eventually
+from snapshot_lines import snapshot
+
 
 def test_E05_a_write_that_may_not_be_queued_is_refused_at_once(origin, holdfast):
     origin.stop()
@@ -22,3 +26,15 @@ def test_E11_sync_says_what_it_did_while_offline(origin, holdfast):
     result = answer.json()
     assert result["network"] == "offline"
     assert [(o["id"], o["state"]) for o in result["items"]] == [(identifier, "pending")]
+
+
+def test_R21_a_start_with_200_000_entries_takes_less_than_a_second(origin, holdfast):
+    origin.stop()
+    loaded = holdfast.call("PUT", "/cache/snapshot", b"".join(snapshot(200_000)), timeout=100)
+    assert loaded.json() == {"entries": 200_000}, loaded
+    holdfast.stop()
+    begin = time.monotonic()
+    holdfast.start(wait=False)
+    eventually(holdfast.is_ready, every=0.005)
+    assert holdfast.get("/items/199999").json() == {"n": 1}
+    assert time.monotonic() - begin < 1

@@ -81,7 +81,7 @@ extension ManagementService {
         let wanted = call.query["state"]
         let tag = call.query["tag"]
         return { entry in
-            (wanted.map { $0 == state(entry) } ?? true)
+            (wanted.map { $0 == context.state(of: entry) } ?? true)
                 && tag.map { tag in entry.copies.contains { $0.bears(tag: tag) } } ?? true
         }
     }

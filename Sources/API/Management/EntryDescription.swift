@@ -8,19 +8,15 @@ extension ManagementService {
         "synced", "listed", "pending-create", "pending-update", "pending-patch", "pending-delete", "conflict", "failed",
     ]
 
-    func state(_ entry: Entry) -> String {
-        let state = context.queue.syncState(of: entry.key)
-        return state == "synced" && entry.copies.first?.isListed ?? false ? "listed" : state
-    }
-
     func json(_ entry: Entry) async throws -> JSONValue {
         let edit = context.queue.localEdit(of: entry.key)
         let conflict = context.queue.conflict(of: entry.key)
         return .object(omittingNil: [
             "target": .string(entry.key.target.text), "partition": .string(entry.key.partition.text),
-            "kind": .string(try await kind(entry, edit)), "state": .string(state(entry)),
+            "kind": .string(try await kind(entry, edit)), "state": .string(context.state(of: entry)),
             "serverCopy": entry.copies.first.map { json($0, of: entry) },
             "variants": JSONValue(entry.copies.count),
+            "parts": entry.parts.isEmpty ? nil : .array(entry.parts.map { Self.json($0) }),
             "localEdit": edit.map { Self.json($0) },
             "conflict": conflict.map { .string("/cache/conflicts/" + $0.id) },
             "hasOfflineUpdates": .bool(edit != nil), "hasConflicts": .bool(conflict != nil),
@@ -66,6 +62,14 @@ extension ManagementService {
             "storedAt": .string(Timestamp.format(copy.responseTime)), "size": JSONValue(copy.content.length),
             "expired": .bool(timeToLive <= 0), "headers": Self.json(Secrets.redacted(copy.fields, settings: settings)),
             "listed": .bool(copy.isListed),
+        ])
+    }
+
+    /// Of a variant that is not whole: which bytes of it are here, as in Range.
+    private static func json(_ parts: PartialCopy) -> JSONValue {
+        .object([
+            "validator": .string(parts.validator), "size": JSONValue(parts.length), "held": JSONValue(parts.heldLength),
+            "ranges": .strings(parts.pieces.map { "\($0.range.lowerBound)-\($0.range.upperBound - 1)" }),
         ])
     }
 

@@ -10,7 +10,7 @@ extension ManagementService {
     @Sendable func setEntryPolicy(_ call: ManagementCall) async throws -> ManagementReply {
         let key = try call.entryKey()
         let layer = try PolicyLayer(json: try await call.json())
-        try await context.store.commit([.setPolicy(key, layer)], durable: true)
+        try await commit(.setPolicy(key, layer), of: key)
         return .json(layer.json())
     }
 
@@ -31,7 +31,7 @@ extension ManagementService {
         guard let priority = text?.string.flatMap({ PinPriority(rawValue: $0.asciiLowercased) }) else {
             throw Problem(.badJSON, "Send {\"priority\":\"normal\"} or {\"priority\":\"high\"}.")
         }
-        try await context.store.commit([.setPin(key, priority)], durable: true)
+        try await commit(.setPin(key, priority), of: key)
         pinChanged(key, priority)
         return .json(.object(["priority": .string(priority.rawValue)]))
     }
@@ -45,10 +45,13 @@ extension ManagementService {
     /// Takes something from an entry that may not be there: nothing is made then.
     private func change(_ call: ManagementCall, _ change: (EntryKey) -> StoreChange) async throws -> ManagementReply {
         let key = try call.entryKey()
-        if try await context.store.entry(key) != nil {
-            try await context.store.commit([change(key)], durable: true)
-        }
+        if try await context.store.entry(key) != nil { try await commit(change(key), of: key) }
         return .noContent
+    }
+
+    private func commit(_ change: StoreChange, of key: EntryKey) async throws {
+        try await context.store.commit([change], durable: true)
+        if let entry = try await context.store.entry(key) { context.announce(entry) }
     }
 
     /// Asks the origin for the entry now, with a credential of its partition, and answers what is kept then.

@@ -13,6 +13,7 @@ package struct ManagementService: ManagementHandler {
     let startedAt: Double
     let invalidateView: @Sendable () -> Void
     let isReady: @Sendable () -> Bool
+    let pinned: @Sendable () -> Int
     let pinChanged: @Sendable (EntryKey, PinPriority?) -> Void
 
     typealias Handler = @Sendable (ManagementCall) async throws -> ManagementReply
@@ -20,11 +21,12 @@ package struct ManagementService: ManagementHandler {
 
     /// `counters` are the service's; `events` and `operationCounters` are told of all that happens. `invalidateView` forgets all
     /// prepared hits, called when policies changed; `isReady` tells /health/ready whether start is over and stop has not begun;
-    /// `pinChanged` is told of pins that were set and removed. All are callable from any thread.
+    /// `pinned` counts the pins, `pinChanged` is told of pins that were set and removed. All are callable from any thread.
     package init(
         context: ServiceContext, counters: Counters, events: EventHub, operationCounters: OperationCounters,
         stores: any StoreKeeping, actions: any ActionKeeping, invalidateView: @escaping @Sendable () -> Void,
         isReady: @escaping @Sendable () -> Bool,
+        pinned: @escaping @Sendable () -> Int = { 0 },
         pinChanged: @escaping @Sendable (EntryKey, PinPriority?) -> Void = { _, _ in }
     ) {
         self.context = context
@@ -35,6 +37,7 @@ package struct ManagementService: ManagementHandler {
         self.actions = actions
         self.invalidateView = invalidateView
         self.isReady = isReady
+        self.pinned = pinned
         self.pinChanged = pinChanged
         startedAt = context.clock.now
     }

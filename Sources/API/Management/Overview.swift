@@ -35,6 +35,7 @@ extension ManagementService {
                 "entries": JSONValue(usage.entries),
                 "pending": JSONValue(counts.pending + counts.sending + counts.unknown),
                 "conflicts": JSONValue(counts.openConflicts), "failed": JSONValue(counts.failed),
+                "pinned": JSONValue(pinned()),
                 "suspended": .bool(context.delivery.isSuspended),
                 "stores": .array(
                     stores.map { ["name": .string($0.request.name), "status": .string($0.status.rawValue)] }),

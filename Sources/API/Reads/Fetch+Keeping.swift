@@ -36,6 +36,7 @@ extension Fetch {
         fileprivate var length: Int64?
         fileprivate var extent: Extent?
         fileprivate var keeping: Keeping
+        fileprivate var check: DigestCheck?
         fileprivate var writer: (any BodyWriter)?
         fileprivate var spool: Spool
         /// As it was when the origin was asked.
@@ -50,7 +51,8 @@ extension Fetch {
         if method == .head { await learn(fromHead: response, times) }
         let extent = Extent(status: response.status, fields: response.fields)
         let length = response.fields["Content-Length"].flatMap { Int64($0) } ?? extent.map { Int64($0.range.count) }
-        var keeping = keeping(response, extent, times)
+        let check = digestCheck(response)
+        var keeping = keeping(response, extent, times, isProven: check != nil)
         var reason: String?
         if case .nothing(let told) = keeping { reason = told }
         let writer =
@@ -64,6 +66,12 @@ extension Fetch {
         let isRepeatable = keeping.copy == nil && length ?? .max <= ErrorAnswers.bodyLimit && mayRepeat(response)
         let whole = writer == nil && !isRepeatable ? response.whole : nil
         if let whole {
+            check?.update(whole)
+            guard check?.holds() ?? true else {
+                reader?.cancel()
+                flight.land(.failed(.badAnswer(reason: Self.otherBytes)))
+                return nil
+            }
             await spool.append(whole)
             spool.end(.complete)
         }
@@ -77,12 +85,35 @@ extension Fetch {
             return nil
         }
         if isRepeatable {
-            await keepError(response, times, to: spool, ticket: ticket)
+            await keepError(response, times, to: spool, ticket: ticket, check)
             return nil
         }
         return Transfer(
-            status: response.status, body: response.body, length: length, extent: extent, keeping: keeping,
-            writer: writer, spool: spool, lane: lane)
+            status: response.status, body: resuming(response, extent, times), length: length, extent: extent,
+            keeping: keeping, check: check, writer: writer, spool: spool, lane: lane)
+    }
+
+    private static let otherBytes = "the body is not the one that its digest describes"
+
+    /// What the answer says of its body, where it says it readably: other bytes are never served as whole nor kept. (Repr-Digest of a
+    /// part is of the whole: see `complete`.)
+    private func digestCheck(_ response: OriginResponse) -> DigestCheck? {
+        guard method == .get else { return nil }
+        let names = response.status == 206 ? ["Content-Digest"] : DigestFields.names
+        return try? DigestCheck(response.fields, fields: names, context.hash)
+    }
+
+    /// The body, which goes on where it is cut, if the origin lets it.
+    private func resuming(
+        _ response: OriginResponse, _ extent: Extent?, _ times: (request: Double, response: Double)
+    ) -> any BodySource {
+        guard method == .get else { return response.body }
+        var plain = fields
+        plain.removeAll { field in Read.preconditions.contains { $0.equalsIgnoringASCIICase(field.name) } }
+        return ResumingBody(
+            response, extent, head: copy(of: response, times),
+            request: OriginRequest(method: method, target: request.target.text, fields: plain), context: context)
+            ?? response.body
     }
 
     /// Carries the body to its readers and into the store.
@@ -90,7 +121,7 @@ extension Fetch {
         let (spool, extent, keeping) = (transfer.spool, transfer.extent, transfer.keeping)
         let isCurrent = { !flight.isInvalidated && context.queue.lane(of: request.key) == transfer.lane }
         let keepsCut = keeping.parts != nil
-        switch await pump(transfer.body, to: spool, transfer.writer, length: transfer.length, keepsCut: keepsCut) {
+        switch await pump(transfer, keepsCut: keepsCut) {
         case .kept(let content, let last):
             await keep(keeping, content, extent, last: last, in: spool, isCurrent)
             spool.end(.complete)
@@ -102,14 +133,16 @@ extension Fetch {
                 let parts = isCurrent() ? keeping.parts : nil
                 await keep(parts, content, at: extent?.range.lowerBound ?? 0)
             }
+            // Who sees the break and asks again must not join what has ended.
+            flight.finish()
             spool.end(.failed(error))
         }
     }
 
     private func keeping(
-        _ response: OriginResponse, _ extent: Extent?, _ times: (request: Double, response: Double)
+        _ response: OriginResponse, _ extent: Extent?, _ times: (request: Double, response: Double), isProven: Bool
     ) -> Keeping {
-        let decision = decision(on: response)
+        let decision = decision(on: response, isProven: isProven)
         guard decision.store else { return .nothing(decision.reason) }
         let copy = copy(of: response, times)
         let parts = extent?.total.flatMap { PartialCopy(head: copy, length: $0) }
@@ -151,7 +184,7 @@ extension Fetch {
         if let last { await spool.append(last) }
     }
 
-    private func announce(_ copy: ServerCopy) {
+    func announce(_ copy: ServerCopy) {
         context.events.emit(
             .entry(request.key, state: context.queue.syncState(of: request.key), deleted: copy.isGone))
     }
@@ -175,8 +208,17 @@ extension Fetch {
             let writer = try? await context.store.makeBody(for: .copy, at: request.key.target, length: all.length)
         else { return }
         let source = PartsSource(all, range: 0..<all.length, store: context.store)
+        let check = try? DigestCheck(all.head.fields, fields: ["Repr-Digest"], context.hash)
         do {
-            while let piece = try await source.next() { try await writer.append(piece) }
+            while let piece = try await source.next() {
+                check?.update(piece)
+                try await writer.append(piece)
+            }
+            guard check?.holds() ?? true else {
+                writer.discard()
+                context.log.write(.warning, "parts were dropped", [("error", Self.otherBytes)])
+                return await commit([.removeParts(request.key, selecting: all.head.selecting)])
+            }
             var copy = all.head
             copy.content = try await writer.finish()
             if isCurrent() {
@@ -201,7 +243,8 @@ extension Fetch {
 
     /// Hands an error on once it is kept, so that who has read it finds it kept.
     private func keepError(
-        _ response: OriginResponse, _ times: (request: Double, response: Double), to spool: Spool, ticket: UInt64
+        _ response: OriginResponse, _ times: (request: Double, response: Double), to spool: Spool, ticket: UInt64,
+        _ check: DigestCheck?
     ) async {
         var bytes: [UInt8] = []
         do {
@@ -210,6 +253,8 @@ extension Fetch {
             spool.end(.failed(error as? OriginError ?? .cutBody(reason: "the body ended early")))
             return
         }
+        check?.update(bytes)
+        guard check?.holds() ?? true else { return spool.end(.failed(.badAnswer(reason: Self.otherBytes))) }
         var copy = copy(of: response, times)
         copy.content = Content(digest: context.digest(bytes), length: Int64(bytes.count), inline: bytes)
         errors?.keep(copy, for: request.key, ticket: ticket)
@@ -235,15 +280,15 @@ extension Fetch {
     }
 
     /// Moves the body. `keepsCut`: the beginning of one that is cut is of use.
-    private func pump(
-        _ body: any BodySource, to spool: Spool, _ writer: (any BodyWriter)?, length: Int64?, keepsCut: Bool
-    ) async -> Pumped {
-        var writer = writer
+    private func pump(_ transfer: Transfer, keepsCut: Bool) async -> Pumped {
+        let (body, spool, check) = (transfer.body, transfer.spool, transfer.check)
+        var writer = transfer.writer
         var received: Int64 = 0
         var last: [UInt8]?
         do {
             while let piece = try await body.next() {
                 received += Int64(piece.count)
+                check?.update(piece)
                 do {
                     try await writer?.append(piece)
                 } catch {
@@ -256,7 +301,7 @@ extension Fetch {
                     body.cancel()
                     return .cut(nil, .cancelled)
                 }
-                if writer != nil, received == length {
+                if writer != nil || check != nil, received == transfer.length {
                     last = piece
                 } else {
                     await spool.append(piece)
@@ -266,6 +311,11 @@ extension Fetch {
             if !keepsCut { writer?.discard() }
             let beginning = keepsCut ? try? await writer?.finish() : nil
             return .cut(beginning, error as? OriginError ?? .cutBody(reason: "the body ended early"))
+        }
+        guard check?.holds() ?? true else {
+            writer?.discard()
+            context.log.write(.warning, "an answer was broken off", [("error", Self.otherBytes)])
+            return .cut(nil, .badAnswer(reason: Self.otherBytes))
         }
         guard let writer, let content = try? await writer.finish() else {
             spool.loseBacking()

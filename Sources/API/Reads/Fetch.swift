@@ -144,6 +144,7 @@ struct Fetch: Sendable {
                 changes.insert(.putCopy(request.key, former), at: 0)
             }
             await commit(changes)
+            announce(renewed)
         }
         flight.land(.renewed(renewed, own: Validation.unstored(fields, in: renewed)))
     }
@@ -159,7 +160,9 @@ struct Fetch: Sendable {
             entry.copies, byHead: response.fields, request: request.head.fields, requestTime: times.request,
             responseTime: times.response, epoch: context.store.epoch, isShared: isShared,
             targetedFields: request.settings.targetedFields)
-        if !judged.isEmpty { await commit(judged.map { .putCopy(request.key, $0) }) }
+        guard let newest = judged.first else { return }
+        await commit(judged.map { .putCopy(request.key, $0) })
+        announce(newest)
     }
 
     private func renew(
@@ -188,13 +191,14 @@ struct Fetch: Sendable {
             targetedFields: request.settings.targetedFields, now: context.clock.now) > 0
     }
 
-    func decision(on response: OriginResponse) -> StoreDecision {
+    /// `isProven`: a digest will tell whether the body came whole.
+    func decision(on response: OriginResponse, isProven: Bool) -> StoreDecision {
         guard mayStore else { return .no("NO_STORE") }
         // A part is judged as the whole would be (RFC 9111 3.3).
         let status = response.status == 206 ? 200 : response.status
         return Storability.mayStore(
             method: method, requestFields: request.head.fields, status: status, fields: response.fields,
-            policy: policy, isShared: isShared, isDelimited: response.isDelimited,
+            policy: policy, isShared: isShared, isDelimited: response.isDelimited || isProven,
             targetedFields: request.settings.targetedFields)
     }
 

@@ -72,7 +72,22 @@ struct ListKeeper: Sendable {
         }
         guard !changes.isEmpty else { return false }
         try await context.store.commit(changes, durable: isDurable)
+        if seen.count <= Self.batch, copy.content != earlier?.content { announce(seen) }
         return changes.count == Self.batch
+    }
+
+    /// Tells the listeners of members that became known or changed, and have no copy of their own. Of those beyond the first batch
+    /// they learn by the list itself: more would push what else happens out of what is kept for listeners that come back.
+    private func announce(_ members: Set<Target>) {
+        Task {
+            for target in members {
+                let key = EntryKey(partition: request.key.partition, target: target)
+                guard let entry = try? await context.store.entry(key), entry.copies.first?.isListed ?? false else {
+                    continue
+                }
+                context.announce(entry)
+            }
+        }
     }
 
     private func mayKeep(_ target: Target) -> Bool {

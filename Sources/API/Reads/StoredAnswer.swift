@@ -35,7 +35,7 @@ struct StoredAnswer: Sendable {
         }
         var fields = representation.fields
         if representation.status == 200 { fields["Accept-Ranges"] = "bytes" }
-        let wishes = request.head.fields
+        let digests = WantedDigests(request: request.head.fields, makeHash: context.hash)
         if request.method == .get, representation.status == 200, let ranges = ranges(of: representation) {
             let length = representation.bytes.length
             switch ranges.resolve(length: length) {
@@ -44,7 +44,7 @@ struct StoredAnswer: Sendable {
                 fields["Content-Range"] = ContentRange(unsatisfiedLength: length).text
                 exchange.respond(head(416, fields), body: [])
             case .satisfiable(let parts):
-                WantedDigests.add(to: &fields, wishes, content: representation.bytes.content, isPart: true)
+                digests.add(to: &fields, content: representation.bytes.content, isPart: true)
                 let answer = RangeAnswer(parts, total: length, exchange)
                 try await answer.send(fields) {
                     head(206, $0)
@@ -54,7 +54,7 @@ struct StoredAnswer: Sendable {
             }
             return
         }
-        if representation.hasBody { WantedDigests.add(to: &fields, wishes, content: representation.bytes.content) }
+        if representation.hasBody { digests.add(to: &fields, content: representation.bytes.content) }
         try await sendWhole(representation, head(representation.status, fields))
     }
 

@@ -1,7 +1,7 @@
 import CacheCore
 import HTTPModel
 
-/// What Repr-Digest and Content-Digest of a request say of its body (RFC 9530), compared with the bytes as they pass by. Used from
+/// What Repr-Digest and Content-Digest of a message say of its body (RFC 9530), compared with the bytes as they pass by. Used from
 /// one task at a time.
 final class DigestCheck: Sendable {
     private struct Expectation {
@@ -44,9 +44,16 @@ final class DigestCheck: Sendable {
 
     /// At the end of the body, once. Throws `bad-request` where it is another one than was stated.
     func verify() throws {
-        let found = hashes.mapValues { $0.finish() }
-        for expectation in expectations where found[expectation.algorithm] != expectation.bytes {
-            throw Problem(.badRequest, "The body is not the one that \(expectation.field) describes. Send it again.")
+        if let field = refutedField() {
+            throw Problem(.badRequest, "The body is not the one that \(field) describes. Send it again.")
         }
+    }
+
+    /// At the end of the body, once, in place of `verify`: whether it is the one that was stated.
+    func holds() -> Bool { refutedField() == nil }
+
+    private func refutedField() -> String? {
+        let found = hashes.mapValues { $0.finish() }
+        return expectations.first { found[$0.algorithm] != $0.bytes }?.field
     }
 }

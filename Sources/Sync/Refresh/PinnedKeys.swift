@@ -39,6 +39,8 @@ final class PinnedKeys: Sendable {
         }
     }
 
+    var count: Int { state.withLock { $0.keys.count } }
+
     /// Those of high priority, and the others.
     var all: (high: [EntryKey], normal: [EntryKey]) {
         let keys = state.withLock { $0.keys }

@@ -50,6 +50,9 @@ package final class Refresher: Sendable {
         wake()
     }
 
+    /// How many entries are pinned, as of the last reading and what was set and removed since.
+    package var pinnedCount: Int { pinned.count }
+
     /// A pin was set or removed.
     package func pinChanged(_ key: EntryKey, to priority: PinPriority?) {
         pinned.set(priority, of: key)

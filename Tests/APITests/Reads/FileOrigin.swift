@@ -13,8 +13,11 @@ final class FileOrigin: Sendable {
         var tag: String?
         var cacheControl = "max-age=60"
         var knowsRanges = true
-        /// Ends the body after so many bytes.
+        /// Whether it says so of itself.
+        var saysRanges = false
+        /// Ends the body after so many bytes, of so many answers.
         var cutAfter: Int?
+        var cuts = Int.max
         /// Held back after the first half of what is sent.
         var latch = Latch(isOpen: true)
         var sent = 0
@@ -44,6 +47,7 @@ final class FileOrigin: Sendable {
         state.withLock { state in
             var fields: HTTPFields = ["Cache-Control": state.cacheControl, "Date": HTTPDate(now).text]
             fields["ETag"] = state.tag
+            if state.saysRanges { fields["Accept-Ranges"] = "bytes" }
             if let tag = state.tag, request["If-None-Match"] == tag {
                 return OriginResponse(status: 304, fields: fields, body: PacedBody([]))
             }
@@ -63,7 +67,8 @@ final class FileOrigin: Sendable {
             }
             fields["Content-Length"] = String(range.count)
             var bytes = Array(state.body[Int(range.lowerBound)..<Int(range.upperBound)])
-            let isCut = (state.cutAfter ?? .max) < bytes.count
+            let isCut = (state.cutAfter ?? .max) < bytes.count && state.cuts > 0
+            if isCut { state.cuts -= 1 }
             if let end = state.cutAfter, isCut { bytes = Array(bytes.prefix(end)) }
             state.sent += bytes.count
             let halves = [Array(bytes.prefix(bytes.count / 2)), Array(bytes.dropFirst(bytes.count / 2))]

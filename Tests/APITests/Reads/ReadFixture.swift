@@ -8,15 +8,17 @@ import TestSupport
 final class ScriptedOriginPort: Origin {
     typealias Rule = @Sendable (OriginRequest) async throws(OriginError) -> OriginResponse
     let base = "http://origin.test"
-    private let rule = Mutex<Rule?>(nil)
+    private let said = Mutex<Rule?>(nil)
     private let log = Mutex<[OriginRequest]>([])
 
     var requests: [OriginRequest] { log.withLock { $0 } }
-    func answer(_ rule: @escaping Rule) { self.rule.withLock { $0 = rule } }
+    func answer(_ rule: @escaping Rule) { said.withLock { $0 = rule } }
+    /// What it does now.
+    var rule: Rule? { said.withLock { $0 } }
 
     func send(_ request: OriginRequest) async throws(OriginError) -> OriginResponse {
         log.withLock { $0.append(request) }
-        guard let rule = rule.withLock({ $0 }) else { throw .cancelled }
+        guard let rule else { throw .cancelled }
         return try await rule(request)
     }
     func probeConnection() async throws(OriginError) {}
