@@ -115,7 +115,7 @@ def test_E07_creating_and_deleting_many_leaves_lists_as_quick_as_before(origin, 
 
     before = latency()
     with ThreadPoolExecutor(20) as pool:
-        list(pool.map(lambda _: create_and_delete(holdfast.port, 500), range(20)))
+        list(pool.map(lambda _: create_and_delete(holdfast.port, 250), range(20)))
     assert holdfast.open_operations() == []
     assert min(latency() for _ in range(3)) < 3 * before + 0.2
 
