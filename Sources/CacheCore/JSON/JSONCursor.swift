@@ -167,7 +167,8 @@ extension JSONCursor {
     }
 
     private static func isKey(_ quoted: ArraySlice<UInt8>, _ name: String) -> Bool {
-        guard quoted.contains(UInt8(ascii: "\\")) else {
+        // F4 may begin a scalar that stands for something else inside (`JSONText`).
+        guard quoted.contains(where: { $0 == UInt8(ascii: "\\") || $0 == 0xF4 }) else {
             return quoted.dropFirst().dropLast().elementsEqual(name.utf8)
         }
         return (try? JSONValue(parsing: Array(quoted)))?.string?.isSameText(as: name) ?? false

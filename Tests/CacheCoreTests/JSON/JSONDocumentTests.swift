@@ -100,4 +100,16 @@ struct JSONDocumentTests {
         document["a"] = 4
         #expect(document.description == #"{"b":2,"a":4}"#)
     }
+
+    @Test(
+        "The walker over text finds the members that the tree has, whatever their names are",
+        arguments: [#"a"#, #"\u0061"#, #"\"\\"#, "e\u{301}", "\u{100000}", "\u{10ff80}", #"\udbc0\udc00"#, #"\ud800"#])
+    func walked(name: String) throws {
+        let text = Array("{\"x\":0,\"\(name)\":[1,{\"\(name)\":2}]}".utf8)
+        let document = try JSONValue(parsing: text)
+        let key = try #require(document.members?.last?.name)
+        let whole = try #require(JSONCursor.whole(text))
+        let found = JSONCursor.find(JSONPointer(tokens: [key, "1", key]), in: text, at: whole)
+        #expect(found.map { Array(text[$0]) } == Array("2".utf8))
+    }
 }
