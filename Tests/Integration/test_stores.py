@@ -144,6 +144,28 @@ def test_stores_lie_under_their_roots_alone(origin, holdfast_with, tmp_path):
     assert not list(outside.iterdir())
 
 
+@pytest.mark.parametrize("more", [{"name": name} for name in ("../x", "a/b", "..", ".", "", "a\0b", "/etc/x")] + [
+    {"fileName": name} for name in ("../x.db", "/tmp/x.db", "a/b.db", "..", "a\0.db")], ids=ascii)
+def test_no_name_of_a_store_leads_out_of_its_folder(shared_cache, more):
+    holdfast = shared_cache.holdfast
+    before = set(holdfast.folder.rglob("*"))
+    assert attach(holdfast, **{"name": "named", **more}).status == 400
+    assert {path for path in set(holdfast.folder.rglob("*")) - before if path.suffix not in (".sqlite-wal", ".sqlite-shm")} == set()
+
+
+def test_a_root_is_one_folder_whatever_looks_like_it(origin, holdfast_with, tmp_path):
+    composed, decomposed = tmp_path / "caf\u00e9", tmp_path / "cafe\u0301"
+    composed.mkdir()
+    decomposed.mkdir()
+    (tmp_path / "caf\u00e9s").mkdir()
+    holdfast = holdfast_with(storeRoots=[str(composed)])
+    for location in ({"primary": str(decomposed)}, {"primary": str(decomposed / "x")}, {"primary": str(tmp_path / "caf\u00e9s")},
+                     {"primary": str(composed / "x"), "mirror": str(decomposed)}, {"primary": str(composed) + "\0/../.."}):
+        assert attach(holdfast, location=location).status in (400, 403), location
+    assert not list(decomposed.iterdir()) and not list(composed.iterdir())
+    assert attach(holdfast, location={"primary": str(composed)}).status == 201
+
+
 def test_several_stores_at_one_location_and_a_foreign_file(origin, holdfast, tmp_path):
     answer = holdfast.call("POST", "/cache/stores", [
         {"name": "a", "paths": ["/a/**"], "location": {"primary": "many"}},

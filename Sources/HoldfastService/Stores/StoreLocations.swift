@@ -1,5 +1,6 @@
 import CacheCore
 import Glibc
+import HTTPModel
 
 /// Where stores may lie (design 11, `storeRoots`). Symbolic links are resolved before anything is compared.
 struct StoreLocations: Sendable {
@@ -20,14 +21,19 @@ struct StoreLocations: Sendable {
     func resolve(_ location: String?) throws -> String {
         let asked = location ?? usual
         let path = asked.utf8.first == UInt8(ascii: "/") || location == nil ? asked : data + "/" + asked
-        guard let real = Self.real(path),
-            roots.contains(where: { root in
-                Self.real(root).map { real == $0 || real.hasPrefix($0 == "/" ? $0 : $0 + "/") } ?? false
-            })
+        // What stands behind a NUL is not seen by the system.
+        guard !path.utf8.contains(0), let real = Self.real(path),
+            roots.contains(where: { root in Self.real(root).map { Self.isOrLies(real, under: $0) } ?? false })
         else {
             throw Problem(.locationNotAllowed, "Choose a folder under one of the configured storeRoots.")
         }
         return real
+    }
+
+    /// By bytes: to the file system, texts that are canonically equivalent name different folders.
+    private static func isOrLies(_ path: String, under root: String) -> Bool {
+        let folder = root.utf8.last == UInt8(ascii: "/") ? root : root + "/"
+        return path.hasSameBytes(as: root) || path.utf8.starts(with: folder.utf8)
     }
 
     /// The path with all links resolved, as far as it exists; nil where the rest of it climbs.
