@@ -40,31 +40,31 @@ extension JSONValue: Hashable {
 }
 
 /// The members of an object by name, the last of each name; in the order in which names first appear.
-struct JSONMembers: Sequence {
+package struct JSONMembers: Sequence {
     private var order: [String] = []
     private var values: [JSONName: JSONValue]
 
-    init(_ members: [JSONMember]) {
+    package init(_ members: [JSONMember]) {
         values = Dictionary(minimumCapacity: members.count)
         for member in members where values.updateValue(member.value, forKey: JSONName(member.name)) == nil {
             order.append(member.name)
         }
     }
 
-    var count: Int { order.count }
-    subscript(name: String) -> JSONValue? { values[JSONName(name)] }
+    package var count: Int { order.count }
+    package subscript(name: String) -> JSONValue? { values[JSONName(name)] }
 
-    func makeIterator() -> some IteratorProtocol<(name: String, value: JSONValue)> {
+    package func makeIterator() -> some IteratorProtocol<(name: String, value: JSONValue)> {
         order.lazy.map { (name: $0, value: values[JSONName($0)]!) }.makeIterator()
     }
 }
 
 /// The name of a member as a key, compared by bytes.
-struct JSONName: Hashable {
-    let text: String
+package struct JSONName: Hashable, Sendable {
+    package let text: String
 
-    init(_ text: String) { self.text = text }
+    package init(_ text: String) { self.text = text }
 
-    static func == (first: JSONName, second: JSONName) -> Bool { first.text.isSameText(as: second.text) }
-    func hash(into hasher: inout Hasher) { hasher.combine(text) }
+    package static func == (first: JSONName, second: JSONName) -> Bool { first.text.isSameText(as: second.text) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }

@@ -1,36 +1,39 @@
 package import CacheCore
 
-/// What an edit leaves in a JSON document: values at places, and places that are gone.
-package struct EditTrace: Sendable, Hashable {
-    package var values: [JSONPointer: JSONValue] = [:]
-    package var removed: [JSONPointer] = []
+/// What an edit leaves in a JSON document: values at places, and places that are gone. A tree by the names of members, so that documents
+/// of many members are judged in one pass.
+package struct EditTrace: Sendable {
+    private indirect enum Place: Sendable {
+        case kept
+        case set(JSONValue)
+        case gone
+        case within([JSONName: Place])
+    }
 
-    package init() {}
+    private enum Judged { case values, removals }
+
+    private var root = Place.kept
 
     /// Whether the document shows the edit: all values that it set; for one that only removes, all it removed is gone. An edit that changed
     /// nothing leaves no trace, and so is never seen.
     package func isLeft(in document: JSONValue) -> Bool {
-        if values.isEmpty {
-            return !removed.isEmpty && removed.allSatisfy { $0.value(in: document) == nil }
-        }
-        return values.allSatisfy { place, value in
-            place.value(in: document).map { value.isEquivalent(to: $0) } ?? false
-        }
+        if Self.has(.values, root) { return Self.isLeft(root, in: document, judging: .values) }
+        return Self.has(.removals, root) && Self.isLeft(root, in: document, judging: .removals)
     }
 
     /// A whole representation: what differs from the base; all of it where the base is not known.
     package static func ofReplacement(_ sent: JSONValue, base: JSONValue?) -> EditTrace {
         var trace = EditTrace()
-        trace.compare(sent, base, at: JSONPointer())
+        trace.root = comparison(sent, base)
         // A representation equal to its base sets every member to what it is.
-        if trace.values.isEmpty && trace.removed.isEmpty { trace.compare(sent, nil, at: JSONPointer()) }
+        if case .kept = trace.root { trace.root = comparison(sent, nil) }
         return trace
     }
 
     /// A merge patch (RFC 7396): null removes.
     package static func ofMergePatch(_ patch: JSONValue) -> EditTrace {
         var trace = EditTrace()
-        trace.merge(patch, at: JSONPointer())
+        trace.root = merge(patch)
         return trace
     }
 
@@ -41,52 +44,80 @@ package struct EditTrace: Sendable, Hashable {
         var trace = EditTrace()
         for step in steps {
             guard let place = step["path"]?.string.flatMap({ JSONPointer($0) }) else { return nil }
+            let isIndexed = place.tokens.contains { $0 == "-" || Int($0) != nil }
             switch step["op"]?.string {
             case "test": continue
             case "add", "replace":
-                guard let value = step["value"], !place.tokens.contains(where: { $0 == "-" || Int($0) != nil }) else {
-                    return nil
-                }
-                trace.forget(under: place)
-                trace.values[place] = value
+                guard let value = step["value"], !isIndexed else { return nil }
+                put(.set(value), at: place.tokens[...], of: &trace.root)
             case "remove":
-                guard !place.tokens.contains(where: { Int($0) != nil }) else { return nil }
-                trace.forget(under: place)
-                trace.removed.append(place)
+                guard !isIndexed else { return nil }
+                put(.gone, at: place.tokens[...], of: &trace.root)
             default: return nil
             }
         }
         return trace
     }
 
-    private mutating func compare(_ sent: JSONValue, _ base: JSONValue?, at place: JSONPointer) {
-        guard let members = sent.members, !members.isEmpty else {
-            if base.map({ sent.isEquivalent(to: $0) }) != true { values[place] = sent }
+    private static func comparison(_ sent: JSONValue, _ base: JSONValue?) -> Place {
+        guard let members = sent.members, !members.isEmpty, base?.isObject ?? true else {
+            return base.map { sent.isEquivalent(to: $0) } == true ? .kept : .set(sent)
+        }
+        let (after, before) = (JSONMembers(members), JSONMembers(base?.members ?? []))
+        var changed: [JSONName: Place] = [:]
+        for (name, value) in after {
+            let place = comparison(value, before[name])
+            if case .kept = place { continue }
+            changed[JSONName(name)] = place
+        }
+        for (name, _) in before where after[name] == nil { changed[JSONName(name)] = .gone }
+        return changed.isEmpty ? .kept : .within(changed)
+    }
+
+    private static func merge(_ patch: JSONValue) -> Place {
+        if patch.isNull { return .gone }
+        guard let members = patch.members, !members.isEmpty else { return .set(patch) }
+        var changed: [JSONName: Place] = [:]
+        for (name, value) in JSONMembers(members) { changed[JSONName(name)] = merge(value) }
+        return .within(changed)
+    }
+
+    private static func put(_ new: Place, at tokens: ArraySlice<String>, of place: inout Place) {
+        guard let token = tokens.first else {
+            place = new
             return
         }
-        guard base?.isObject ?? true else {
-            values[place] = sent
+        if case .set(var value) = place {
+            // Within what was set before, which is one value.
+            let rest = JSONPointer(tokens: Array(tokens))
+            if case .set(let inner) = new { _ = rest.set(inner, in: &value) } else { _ = rest.remove(from: &value) }
+            place = .set(value)
             return
         }
-        for member in members { compare(member.value, base?[member.name], at: place.appending(member.name)) }
-        for member in base?.members ?? [] where sent[member.name] == nil {
-            removed.append(place.appending(member.name))
+        var children: [JSONName: Place] = [:]
+        if case .within(let present) = place { children = present }
+        place = .kept  // so that the dictionary is not shared while it changes
+        put(new, at: tokens.dropFirst(), of: &children[JSONName(token), default: .kept])
+        place = .within(children)
+    }
+
+    private static func has(_ judged: Judged, _ place: Place) -> Bool {
+        switch place {
+        case .kept: false
+        case .set: judged == .values
+        case .gone: judged == .removals
+        case .within(let children): children.values.contains { has(judged, $0) }
         }
     }
 
-    private mutating func merge(_ patch: JSONValue, at place: JSONPointer) {
-        if patch.isNull {
-            removed.append(place)
-        } else if let members = patch.members, !members.isEmpty {
-            for member in members { merge(member.value, at: place.appending(member.name)) }
-        } else {
-            values[place] = patch
+    private static func isLeft(_ place: Place, in value: JSONValue?, judging judged: Judged) -> Bool {
+        switch place {
+        case .kept: return true
+        case .set(let sent): return judged == .removals || value.map { sent.isEquivalent(to: $0) } ?? false
+        case .gone: return judged == .values || value == nil
+        case .within(let children):
+            let members = value?.members.map { JSONMembers($0) }
+            return children.allSatisfy { isLeft($1, in: members?[$0.text], judging: judged) }
         }
-    }
-
-    private mutating func forget(under place: JSONPointer) {
-        let isUnder = { (other: JSONPointer) in other.tokens.starts(with: place.tokens) }
-        values = values.filter { !isUnder($0.key) }
-        removed.removeAll(where: isUnder)
     }
 }
