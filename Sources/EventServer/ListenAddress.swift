@@ -32,9 +32,10 @@ package enum ListenAddress: Sendable, Hashable {
         if case .tcp(let host, _) = self { host } else { nil }
     }
 
-    /// Whether only this machine reaches it.
+    /// Whether only this machine reaches it. A name that begins as an address does may lead anywhere.
     package var isLoopback: Bool {
         guard let host else { return true }
-        return host == "localhost" || host == "::1" || host.hasPrefix("127.")
+        let isAddress = host.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }
+        return host == "localhost" || host == "::1" || isAddress && host.utf8.starts(with: "127.".utf8)
     }
 }

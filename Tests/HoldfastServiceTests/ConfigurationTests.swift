@@ -75,6 +75,13 @@ import Testing
             (#"{"origin":"http://a","synchronization":{"defaultPolicy":{"noCache":"maybe"}}}"#, "true or false"),
             (#"{"origin":"http://a","periodicRefreshPolicy":"HOURLY"}"#, "PERIODIC_REFRESH_POLICY_REFRESH_NONE"),
             (#"{"origin":"http://a","periodicRefreshInterval":0}"#, "above 0 seconds"),
+            (#"{"origin":"http://a","partitionBy":[{"jwt":[]}]}"#, "partitionBy: each needs one of"),
+            (#"{"origin":"http://a","partitionBy":[{"jwt":[1]}]}"#, "partitionBy: each needs one of"),
+            (#"{"origin":"http://a","partitionBy":[{"cookies":["sid",""]}]}"#, "partitionBy: each needs one of"),
+            (#"{"origin":"http://a","partitionBy":[{"header":"X User"}]}"#, "partitionBy: each needs one of"),
+            (#"{"origin":"http://a","credentials":[{"header":"A: b","file":"/x"}]}"#, "each needs a header"),
+            (#"{"origin":"http://a","accessTokens":[{"token":"12345678","readonly":true}]}"#, "perhaps readOnly"),
+            (#"{"origin":"http://a","accessTokens":[{"token":"12345678","readOnly":"true"}]}"#, "perhaps readOnly"),
             (#"["#, "line 1"),
         ])
     func errors(text: String, expected: String) throws {
@@ -85,8 +92,9 @@ import Testing
         #expect(text.contains(expected))
     }
 
-    @Test func `an address that others reach needs tokens or --insecure`() {
-        let arguments = ["--origin", "http://a", "--listen", "0.0.0.0:8080"]
+    @Test(arguments: ["0.0.0.0:8080", "[::]:8080", "10.0.0.1:80", "127.example.com:80", "127.0.0.1.example.com:80"])
+    func `an address that others reach needs tokens or --insecure`(address: String) {
+        let arguments = ["--origin", "http://a", "--listen", address]
         #expect(message(arguments)?.contains("accessTokens") == true)
         #expect(message(arguments + ["--insecure"]) == nil)
         #expect(message(arguments, ["HOLDFAST_ACCESS_TOKENS": "a-long-secret"]) == nil)

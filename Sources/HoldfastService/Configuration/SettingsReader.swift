@@ -88,11 +88,11 @@ struct SettingsReader {
         let part: IdentityPart
         if json["basic"]?.string == "user" {
             part = .basicUser
-        } else if let claims = json["jwt"]?.array {
-            part = .jwt(claims: claims.compactMap(\.string))
-        } else if let names = json["cookies"]?.array {
-            part = .cookies(names: names.compactMap(\.string))
-        } else if let name = json["header"]?.string {
+        } else if let claims = Self.names(json["jwt"]) {
+            part = .jwt(claims: claims)
+        } else if let names = Self.names(json["cookies"]) {
+            part = .cookies(names: names)
+        } else if let name = json["header"]?.string, Self.isFieldName(name) {
             part = .header(name)
         } else {
             return failure("partitionBy", #"each needs one of "basic":"user", "jwt":[…], "cookies":[…], "header":"…""#)
@@ -100,8 +100,21 @@ struct SettingsReader {
         return .success(PartitionRule(path: PathPattern(json["path"]?.string ?? "/**"), part: part))
     }
 
+    /// At least one text and nothing else: a list that names no part would be passed over in silence.
+    private static func names(_ json: JSONValue?) -> [String]? {
+        guard let elements = json?.array, !elements.isEmpty else { return nil }
+        let names = elements.compactMap(\.string).filter { !$0.isEmpty }
+        return names.count == elements.count ? names : nil
+    }
+
+    private static func isFieldName(_ name: String) -> Bool {
+        !name.isEmpty && name.utf8.allSatisfy(\.isTokenByte)
+    }
+
     private func credential(_ json: JSONValue) -> Result<CredentialSource, ConfigurationError> {
-        guard let header = json["header"]?.string else { return failure("credentials", "each needs a header") }
+        guard let header = json["header"]?.string, Self.isFieldName(header) else {
+            return failure("credentials", "each needs a header, the name of a field")
+        }
         if let file = json["file"]?.string { return .success(CredentialSource(header: header, source: .file(file))) }
         if let words = json["command"]?.array?.compactMap(\.string), !words.isEmpty {
             return .success(CredentialSource(header: header, source: .command(words)))
@@ -117,6 +130,10 @@ struct SettingsReader {
         for element in elements {
             guard let secret = element.string ?? element["token"]?.string, secret.utf8.count >= 8 else {
                 throw source.error("accessTokens", "each is a text of 8 characters or more, or an object with token")
+            }
+            let others = (element.members ?? []).filter { $0.name != "token" }
+            guard others.allSatisfy({ $0.name == "readOnly" && $0.value.bool != nil }) else {
+                throw source.error("accessTokens", "an object has token, and perhaps readOnly, which is true or false")
             }
             tokens.append(AccessToken(secret: secret, isReadOnly: element["readOnly"]?.bool ?? false))
         }

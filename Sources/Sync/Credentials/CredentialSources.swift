@@ -73,8 +73,10 @@ package final class CredentialSources: Sendable {
         }
         var fields = HTTPFields()
         for source in sources {
-            guard let value = await read(source.source), !value.isEmpty else {
-                log.write(.warning, "a configured credential can't be read", [("header", source.header)])
+            guard let value = await read(source.source), Self.isFieldValue(value) else {
+                log.write(
+                    .warning, "a configured credential can't be read, or is no field value",
+                    [("header", source.header)])
                 continue
             }
             fields[source.header] = value
@@ -86,5 +88,10 @@ package final class CredentialSources: Sendable {
             state.partitions.formUnion(partitions.filter { $0 != .none })
             return fields
         }
+    }
+
+    /// Not empty, and nothing in it that would end the field (RFC 9110 5.5).
+    private static func isFieldValue(_ value: String) -> Bool {
+        !value.isEmpty && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
     }
 }
