@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from framing import exchange, read_answers
-from service import Holdfast, receipt, stays
+from service import Holdfast, free_port, receipt, request, stays
 
 CONTRACT = yaml.safe_load((pathlib.Path(__file__).parents[2] / "openapi.yaml").read_text())
 METHODS = {"get", "head", "put", "post", "patch", "delete"}
@@ -75,6 +75,19 @@ def test_a_bearer_is_a_token_for_management_and_the_origins_affair_elsewhere(ori
     assert holdfast.call("GET", "/metrics", headers=bearer).status == 200
     assert holdfast.call("GET", "/resources/items/1", headers=bearer).status == 401
     assert holdfast.call("GET", "/resources/../cache", headers=bearer).status == 401
+    assert not origin.seen()
+
+
+def test_management_on_an_address_of_its_own_is_not_on_the_other(origin, holdfast_with):
+    port = free_port()
+    holdfast = holdfast_with(manageListen=f"127.0.0.1:{port}")
+    for path in ("/cache", "/cache/", "/cache/ui", "/cache/operations", "/metrics", "//cache", "/%63ache", "/resources/../cache"):
+        for target in (path, "http://localhost" + path):
+            status, _ = raw(holdfast.port, f"GET {target} HTTP/1.1", "Host: localhost")
+            assert status in (400, 404), target
+    assert request(port, "GET", "/cache").status == 200
+    assert request(port, "GET", "/metrics").status == 200
+    assert request(holdfast.port, "GET", "/health/live").status == 200
     assert not origin.seen()
 
 
