@@ -83,7 +83,7 @@ def read_message(data, has_body=True, until_close=False):
 
 
 def read_requests(data):
-    """What an origin must understand of a connection's bytes: each request, and how many bytes there are from its start."""
+    """What an origin must understand of a connection's bytes: each request, and how many bytes its start leaves."""
     requests = []
     while data:
         length = len(data)

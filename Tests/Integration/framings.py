@@ -106,8 +106,8 @@ BROKEN_BODIES = {
 }
 
 FRAGMENTS = [
-    b"", b"\r", b"\n", b"\0", b" ", b"\t", b"\x0b", b"\x7f", b"\x80", b"\xa0", b"\xff", b":", b";", b",", b'"', b"\\", b"/",
-    b"//", b"@", b"#", b"?", b"%00", b"%0d%0a", b"..", b"%2e%2e", b"0", b"1", b"f", b"-", b"+", b"x", b"_",
+    b"", b"\r", b"\n", b"\0", b" ", b"\t", b"\x0b", b"\x7f", b"\x80", b"\xa0", b"\xff", b":", b";", b",", b'"', b"\\",
+    b"/", b"//", b"@", b"#", b"?", b"%00", b"%0d%0a", b"..", b"%2e%2e", b"0", b"1", b"f", b"-", b"+", b"x", b"_",
     b"\r\n", b"\r\n ", b"\n\n", b"\r\n0\r\n\r\n", b"http://localhost", b"http://a@localhost", b"HTTP/1.0",
 ]
 

@@ -3,6 +3,8 @@
 import contextlib
 import pathlib
 import socket
+import stat
+import subprocess
 import threading
 import time
 
@@ -10,14 +12,15 @@ import pytest
 import yaml
 
 from framing import exchange, read_answers
-from service import Holdfast, free_port, receipt, request, stays
+from service import BINARY, Holdfast, eventually, free_port, receipt, request, stays
 
 CONTRACT = yaml.safe_load((pathlib.Path(__file__).parents[2] / "openapi.yaml").read_text())
 METHODS = {"get", "head", "put", "post", "patch", "delete"}
 ROUTES = [(method.upper(), path, operation.get("security") == [])
           for path, item in CONTRACT["paths"].items() for method, operation in item.items() if method in METHODS]
 OPEN = ("/health/live", "/health/ready", "/problems/{code}", "/cache/ui")
-FULL_ALONE = {"/cache/mode", "/cache/network", "/cache/policies", "/cache/snapshot", "/cache/stores", "/cache/stores/{name}"}
+FULL_ALONE = {
+    "/cache/mode", "/cache/network", "/cache/policies", "/cache/snapshot", "/cache/stores", "/cache/stores/{name}"}
 FULL, READER = "full-token-0123", "read-token-0123"
 
 
@@ -30,7 +33,7 @@ def guarded():
 
 
 def ask(service, method, path, **headers):
-    filled = path.replace("{name}", "default").replace("{code}", "offline").replace("{target}", "items/1").replace("{id}", "x")
+    filled = path.format(name="default", code="offline", target="items/1", id="x")
     if path == "/cache/events":  # has no end
         headers["Last-Event-ID"] = "none"
         with socket.create_connection(("127.0.0.1", service.port), timeout=5) as client:
@@ -39,16 +42,17 @@ def ask(service, method, path, **headers):
             status = int(client.recv(4096).split()[1])
             return status, ""
     answer = service.call(method, filled, headers=headers)
-    kind = answer.json()["type"] if answer.headers.get("Content-Type") == "application/problem+json" and answer.body else ""
-    return answer.status, kind
+    is_problem = answer.headers.get("Content-Type") == "application/problem+json" and answer.body
+    return answer.status, answer.json()["type"] if is_problem else ""
 
 
 @pytest.mark.parametrize("method, path, is_open", ROUTES, ids=lambda value: str(value))
 def test_every_route_but_the_open_ones_wants_a_token(guarded, method, path, is_open):
     assert is_open == (path in OPEN)  # the contract says so too
-    for headers in ({}, {"Holdfast-Token": "wrong-token-012"}, {"Holdfast-Token": FULL + "x"}, {"Holdfast-Token": FULL[:-1]},
-                    {"Holdfast-Token": ""}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {FULL}"},
-                    {"Cookie": f"Holdfast-Token={FULL}"}):
+    for headers in (
+            {}, {"Holdfast-Token": "wrong-token-012"}, {"Holdfast-Token": FULL + "x"}, {"Holdfast-Token": FULL[:-1]},
+            {"Holdfast-Token": ""}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {FULL}"},
+            {"Cookie": f"Holdfast-Token={FULL}"}):
         status, _ = ask(guarded, method, path, **headers)
         assert (status == 401) == (not is_open), headers
     assert ask(guarded, method, path, **{"Holdfast-Token": FULL})[0] not in (401, 403)
@@ -81,7 +85,8 @@ def test_a_bearer_is_a_token_for_management_and_the_origins_affair_elsewhere(ori
 def test_management_on_an_address_of_its_own_is_not_on_the_other(origin, holdfast_with):
     port = free_port()
     holdfast = holdfast_with(manageListen=f"127.0.0.1:{port}")
-    for path in ("/cache", "/cache/", "/cache/ui", "/cache/operations", "/metrics", "//cache", "/%63ache", "/resources/../cache"):
+    for path in ("/cache", "/cache/", "/cache/ui", "/cache/operations", "/metrics", "//cache", "/%63ache",
+                 "/resources/../cache"):
         for target in (path, "http://localhost" + path):
             status, _ = raw(holdfast.port, f"GET {target} HTTP/1.1", "Host: localhost")
             assert status in (400, 404), target
@@ -89,6 +94,24 @@ def test_management_on_an_address_of_its_own_is_not_on_the_other(origin, holdfas
     assert request(port, "GET", "/metrics").status == 200
     assert request(holdfast.port, "GET", "/health/live").status == 200
     assert not origin.seen()
+
+
+def test_a_unix_socket_is_its_owners_alone_whatever_the_umask(tmp_path):
+    path = tmp_path / "socket"
+    process = subprocess.Popen(
+        ["sh", "-c", 'umask 0; exec "$@"', "sh", BINARY, "--origin", "http://127.0.0.1:9", "--listen", f"unix:{path}",
+         "--data", str(tmp_path / "data")], stderr=subprocess.DEVNULL)
+    try:
+        eventually(path.exists)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        with socket.socket(socket.AF_UNIX) as client:
+            eventually(lambda: client.connect_ex(str(path)) == 0)
+            client.sendall(b"GET /cache HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            assert client.recv(4096).startswith(b"HTTP/1.1 200")
+    finally:
+        process.terminate()
+        assert process.wait(10) == 0
+    assert not path.exists()
 
 
 # Hosts and web origins
@@ -100,8 +123,8 @@ def raw(port, *lines):
 
 
 @pytest.mark.parametrize("host", [
-    "evil.test", "evil.test:80", "localhost.evil.test", "evil.test:localhost", "127.0.0.1.evil.test", "127.0.0.2", "0.0.0.0",
-    "[::]", "[::1].evil.test", "2130706433", "0x7f000001", "localhost:80:80", "",
+    "evil.test", "evil.test:80", "localhost.evil.test", "evil.test:localhost", "127.0.0.1.evil.test", "127.0.0.2",
+    "0.0.0.0", "[::]", "[::1].evil.test", "2130706433", "0x7f000001", "localhost:80:80", "",
 ])
 def test_another_host_is_misdirected_on_both_ways_to_an_answer(shared_cache, host):
     origin, holdfast = shared_cache.origin, shared_cache.holdfast
@@ -114,18 +137,21 @@ def test_another_host_is_misdirected_on_both_ways_to_an_answer(shared_cache, hos
 
 
 @pytest.mark.parametrize("fields", [
-    ["Origin: http://evil.test"], ["Origin: null"], ["Origin: https://localhost.evil.test"], ["Origin: http://localhost:1"],
-    ["Origin: file://"], ["Sec-Fetch-Site: cross-site"], ["Origin: http://evil.test", "Sec-Fetch-Site: same-origin"],
+    ["Origin: http://evil.test"], ["Origin: null"], ["Origin: https://localhost.evil.test"],
+    ["Origin: http://localhost:1"], ["Origin: file://"], ["Sec-Fetch-Site: cross-site"],
+    ["Origin: http://evil.test", "Sec-Fetch-Site: same-origin"],
 ])
 def test_another_web_origin_is_refused_and_no_answer_lets_one_in(shared_cache, fields):
     port = shared_cache.holdfast.port
     host = f"Host: localhost:{port}"
-    for method, path in (("GET", "/resources/a"), ("PUT", "/resources/a"), ("OPTIONS", "/resources/a"), ("GET", "/cache"),
-                         ("POST", "/cache/sync"), ("DELETE", "/cache/entries")):
+    for method, path in (
+            ("GET", "/resources/a"), ("PUT", "/resources/a"), ("OPTIONS", "/resources/a"), ("GET", "/cache"),
+            ("POST", "/cache/sync"), ("DELETE", "/cache/entries")):
         status, message = raw(port, f"{method} {path} HTTP/1.1", host, *fields)
         assert status == 403 and not [name for name, _ in message.fields if name.startswith(b"access-control")]
     assert not shared_cache.origin.seen(path="/a")
-    for allowed in ([f"Origin: http://localhost:{port}"], ["Sec-Fetch-Site: same-origin"], ["Sec-Fetch-Site: none"], []):
+    own = f"Origin: http://localhost:{port}"
+    for allowed in ([own], ["Sec-Fetch-Site: same-origin"], ["Sec-Fetch-Site: none"], []):
         status, message = raw(port, "GET /cache HTTP/1.1", host, *allowed)
         assert status == 200 and not [name for name, _ in message.fields if name.startswith(b"access-control")]
 
@@ -155,17 +181,21 @@ def test_no_form_of_a_target_leads_elsewhere(origin, holdfast, elsewhere):
     port, came = elsewhere
     other = f"127.0.0.1:{port}"
     for target in (
-            f"http://{other}/resources/a", f"http://{other}/", f"https://{other}/resources/a", f"ftp://{other}/resources/a",
-            f"http://localhost@{other}/resources/a", f"http://localhost#@{other}/resources/a", f"http:{other}/resources/a",
-            f"http://localhost:{holdfast.port}@{other}/resources/a", f"http:\\\\{other}\\resources\\a", f"{other}/resources/a",
+            f"http://{other}/resources/a", f"http://{other}/", f"https://{other}/resources/a",
+            f"ftp://{other}/resources/a",
+            f"http://localhost@{other}/resources/a", f"http://localhost#@{other}/resources/a",
+            f"http:{other}/resources/a",
+            f"http://localhost:{holdfast.port}@{other}/resources/a", f"http:\\\\{other}\\resources\\a",
+            f"{other}/resources/a",
             f"//{other}/resources/a", f"/resources//{other}/a", f"/resources/\\{other}/a", f"/resources\\\\{other}/a",
             f"/resources@{other}/a", f"/resources:{port}/a", f"/resources/@{other}/a", f"/resources/..//{other}/a",
-            f"/resources/%2f%2f{other}/a", f"/resources/http://{other}/a", f"/resources?http://{other}/", f"/resources#@{other}/"):
+            f"/resources/%2f%2f{other}/a", f"/resources/http://{other}/a", f"/resources?http://{other}/",
+            f"/resources#@{other}/"):
         for method in ("GET", "PUT", "CONNECT"):
             for host in ("localhost", other):
                 raw(holdfast.port, f"{method} {target} HTTP/1.1", f"Host: {host}")
-    raw(holdfast.port, "GET /resources/a HTTP/1.1", "Host: localhost", f"X-Forwarded-Host: {other}", f"Forwarded: host={other}",
-        f"X-Original-URL: http://{other}/", f"X-Host: {other}")
+    raw(holdfast.port, "GET /resources/a HTTP/1.1", "Host: localhost", f"X-Forwarded-Host: {other}",
+        f"Forwarded: host={other}", f"X-Original-URL: http://{other}/", f"X-Host: {other}")
     time.sleep(0.1)
     assert not came
     assert {r.headers["host"] for r in origin.seen()} == {f"127.0.0.1:{origin.port}"}
@@ -177,7 +207,8 @@ def test_a_redirect_elsewhere_is_the_clients_to_follow(origin, holdfast, elsewhe
     port, came = elsewhere
     location = f"http://127.0.0.1:{port}/stolen"
     origin.order(path="/items/1", status=status, headers={"Location": location}, times=3)
-    for call in (holdfast.get("/items/1", authorization="Bearer secret"), holdfast.put("/items/1", {"n": 1}, cookie="s=secret")):
+    for call in (holdfast.get("/items/1", authorization="Bearer secret"),
+                 holdfast.put("/items/1", {"n": 1}, cookie="s=secret")):
         assert (call.status, call.headers["Location"]) == (status, location)
     holdfast.call("POST", "/cache/entry/refresh?target=/items/1")
     assert not came

@@ -69,7 +69,8 @@ def test_a_copy_is_refreshed_with_no_credential_but_its_own(origin, holdfast):
         refused = holdfast.call("POST", f"/cache/entry/refresh?target=/items/1&partition={mine}", headers=headers)
         assert (refused.status, refused.json()["type"]) == (401, "/problems/credential-unproven")
     assert len(origin.log) == asked
-    own = holdfast.call("POST", f"/cache/entry/refresh?target=/items/1&partition={mine}", headers={"Authorization": ANN})
+    own = holdfast.call(
+        "POST", f"/cache/entry/refresh?target=/items/1&partition={mine}", headers={"Authorization": ANN})
     assert own.status == 200 and sent_with(origin, ANN)
 
 

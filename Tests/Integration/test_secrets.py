@@ -1,6 +1,7 @@
 """Secrets stay in memory: none is in the data folder, the log, a snapshot, or what /cache and /metrics say."""
 
 import base64
+import http.client
 import os
 import stat
 import threading
@@ -26,9 +27,10 @@ FILE = "Bearer configured-s3cret-credential"
 ANSWERED = "origin-s3cret-cookie"
 MARKS = [b"s3cret", base64.b64encode(b"ann:client-s3cret-proxy"), b"".join(b"%02x" % byte for byte in b"s3cret")]
 PAGES = [
-    "/cache", "/cache/mode", "/cache/network", "/cache/policies", "/cache/entries?partition=*", "/cache/operations?partition=*",
+    "/cache", "/cache/mode", "/cache/network", "/cache/policies", "/cache/entries?partition=*",
+    "/cache/operations?partition=*", "/cache/entry?target=/items/1",
     "/cache/conflicts?partition=*", "/cache/uploads", "/cache/stores", "/cache/stores/default", "/cache/partitions",
-    "/cache/snapshot", "/cache/snapshot?partitions=all", "/cache/suspended", "/metrics", "/health/ready", "/cache/entry?target=/items/1",
+    "/cache/snapshot", "/cache/snapshot?partitions=all", "/cache/suspended", "/metrics", "/health/ready",
 ]
 
 
@@ -55,7 +57,6 @@ def call(holdfast, method, path, body=None, **headers):
 
 def events(holdfast, heard):
     """Keeps what /cache/events says, until the service ends."""
-    import http.client
     connection = http.client.HTTPConnection("127.0.0.1", holdfast.port, timeout=30)
     connection.request("GET", "/cache/events?partition=*", headers={"Holdfast-Token": TOKEN})
     answer = connection.getresponse()
@@ -79,7 +80,8 @@ def work(origin, holdfast):
                  f"/resources/items/4?access_token={QUERY}", f"/resources/items/4?a=1&%74oken={QUERY}"):
         assert call(holdfast, "GET", path).status == 200
         assert call(holdfast, "GET", path, **{"If-None-Match": '"x"'}).status == 200
-    assert call(holdfast, "PUT", "/resources/items/1", {"id": "1", "n": 2}, **{"Idempotency-Key": "online"}).status == 200
+    online = call(holdfast, "PUT", "/resources/items/1", {"id": "1", "n": 2}, **{"Idempotency-Key": "online"})
+    assert online.status == 200
     call(holdfast, "PUT", "/cache/network", {"offline": True})
     accepted = [receipt(call(holdfast, method, path, body)) for method, path, body in (
         ("PUT", "/resources/items/1", {"id": "1", "n": 3}), ("PUT", "/resources/items/2", {"id": "2", "n": 3}),
@@ -100,7 +102,8 @@ def work(origin, holdfast):
     states = ("delivered", "conflict", "failed", "delivered")
     for identifier, state in zip(accepted, states):
         eventually(lambda: call(holdfast, "GET", f"/cache/operations/{identifier}").json()["state"] == state)
-    call(holdfast, "PATCH", f"/cache/operations/{accepted[2]}", {"headers": {"Authorization": "Bearer client-s3cret-edited"}})
+    edit = {"headers": {"Authorization": "Bearer client-s3cret-edited"}}
+    call(holdfast, "PATCH", f"/cache/operations/{accepted[2]}", edit)
     conflict = call(holdfast, "GET", "/cache/conflicts?partition=*").json()["items"][0]["id"]
     return refused, [f"/cache/operations/{i}" for i in accepted] + [f"/cache/conflicts/{conflict}"]
 

@@ -1,4 +1,4 @@
-"""The same bytes to Holdfast, nginx and Apache httpd: they are never split into different requests and accepted by both."""
+"""The same bytes to Holdfast, nginx and Apache httpd: never split into different requests and accepted by both."""
 
 import pytest
 
