@@ -2,7 +2,9 @@
 
 import http.client
 
-from service import receipt
+import pytest
+
+from service import receipt, stays
 
 SIZE = 128 << 20
 BOUND = 32 << 20
@@ -51,3 +53,17 @@ def test_a_large_download_is_stored_and_served_piece_by_piece(origin, holdfast):
         connection.close()
         assert holdfast.memory() - before < BOUND
     assert len(origin.seen("GET", "/big")) == 1
+
+
+@pytest.mark.parametrize("control", ["max-age=600", "no-store"])
+def test_a_download_waits_for_a_client_that_reads_nothing_yet(origin, holdfast, control):
+    origin.put("/big", b"".join(pieces()), content_type="application/octet-stream")
+    origin.headers["Cache-Control"] = control
+    holdfast.get("/nothing")
+    before = holdfast.memory()
+    connection = http.client.HTTPConnection("127.0.0.1", holdfast.port, timeout=30)
+    connection.request("GET", "/files/big")
+    stays(lambda: holdfast.memory() - before < BOUND, 2)
+    answer = connection.getresponse()
+    assert all(answer.read(len(piece)) == piece for piece in pieces())
+    connection.close()
