@@ -65,10 +65,12 @@ extension SQLiteStore {
     }
 
     package func usage() async -> StoreUsage {
-        let (totals, isFailing) = shared.memory.state.withLock { ($0.totals, $0.isFailing) }
+        let (totals, unfinished, isFailing) = shared.memory.state.withLock {
+            ($0.totals, $0.operations.count, $0.isFailing)
+        }
         return StoreUsage(
             copies: totals.copies, operations: totals.operations, limit: shared.options.maxStoreSize,
-            entries: totals.entries, viewBytes: shared.view?.bytes ?? 0, damagedBodies: shared.bodies.damaged,
-            isFailing: isFailing)
+            entries: totals.entries, unfinished: unfinished, viewBytes: shared.view?.bytes ?? 0,
+            damagedBodies: shared.bodies.damaged, isFailing: isFailing)
     }
 }

@@ -30,6 +30,36 @@ import Testing
         await again.close()
     }
 
+    @Test func `An effective copy that is the body comes back with it, and another one too`() async throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        let body = try await store.makeContent(Array("sent".utf8), for: .operation)
+        let patched = try await store.makeContent(Array("patched".utf8), for: .operation)
+        var operations = (1...3).map { sampleOperation($0, body) }
+        operations[0].effective = body
+        operations[1].effective = patched
+        operations[2].effective = nil
+        try await store.commit(operations.map { .putOperation($0) }, durable: true)
+        await store.close()
+        let again = try folder.open()
+        let found = try await again.loadQueue().operations
+        #expect(found.map(\.effective?.inline) == [body.inline, patched.inline, nil])
+        #expect(found.map(\.body?.inline) == Array(repeating: body.inline, count: 3))
+        await again.close()
+    }
+
+    @Test func `What is used counts the operations that are not final`() async throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        var operations = (1...3).map { sampleOperation($0, nil) }
+        try await store.commit(operations.map { .putOperation($0) }, durable: true)
+        operations[1].state = .delivered
+        operations[1].finishedAt = 1
+        try await store.commit([.putOperation(operations[1])], durable: true)
+        #expect(await store.usage().unfinished == 2)
+        await store.close()
+    }
+
     @Test func `A copy of the folder taken while it is open holds every durable commit`() async throws {
         let folder = TemporaryFolder()
         let store = try folder.open()

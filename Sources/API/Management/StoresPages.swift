@@ -80,7 +80,7 @@ extension ManagementService {
             "copies": JSONValue(store.usage.copies), "operations": JSONValue(store.usage.operations),
         ])
         json["entries"] = JSONValue(store.usage.entries)
-        json["operations"] = JSONValue(store.operations)
+        json["operations"] = JSONValue(store.usage.unfinished)
         json["mirror"] = store.mirror.map { Self.json($0) }
         return json
     }

@@ -140,6 +140,8 @@ package struct StoreUsage: Sendable, Hashable {
     package var operations: Int64
     package var limit: Int64
     package var entries: Int64
+    /// How many operations are not final.
+    package var unfinished: Int
     /// What the view takes in memory.
     package var viewBytes: Int64
     /// Bodies that were set aside because their bytes are not those that were stored, and were not stored anew since.
@@ -152,13 +154,14 @@ package struct StoreUsage: Sendable, Hashable {
     package var sideFailures: Int64 = 0
 
     package init(
-        copies: Int64, operations: Int64, limit: Int64, entries: Int64, viewBytes: Int64, damagedBodies: Int = 0,
-        isFailing: Bool = false
+        copies: Int64, operations: Int64, limit: Int64, entries: Int64, unfinished: Int = 0, viewBytes: Int64,
+        damagedBodies: Int = 0, isFailing: Bool = false
     ) {
         self.copies = copies
         self.operations = operations
         self.limit = limit
         self.entries = entries
+        self.unfinished = unfinished
         self.viewBytes = viewBytes
         self.damagedBodies = damagedBodies
         self.isFailing = isFailing

@@ -68,19 +68,16 @@ package struct StoreDescription: Sendable {
     package var request: StoreRequest
     package var status: StoreStatus
     package var usage: StoreUsage
-    /// Unfinished operations in it.
-    package var operations: Int
     /// nil: it has no mirror.
     package var mirror: MirrorStatus?
 
     package init(
-        request: StoreRequest, status: StoreStatus, usage: StoreUsage, operations: Int, mirror: MirrorStatus? = nil
+        request: StoreRequest, status: StoreStatus, usage: StoreUsage, mirror: MirrorStatus? = nil
     ) {
         self.mirror = mirror
         self.request = request
         self.status = status
         self.usage = usage
-        self.operations = operations
     }
 }
 

@@ -333,6 +333,6 @@ final class StoreManager: StoreKeeping {
         request.strategy = request.strategy ?? options.strategy
         return StoreDescription(
             request: request, status: status, usage: await store.usage(),
-            operations: try await store.loadQueue().operations.count, mirror: (store as? MirroredStore)?.status)
+            mirror: (store as? MirroredStore)?.status)
     }
 }

@@ -214,6 +214,7 @@ package final class StoreRouter: Store {
             sum.operations += usage.operations
             sum.limit += usage.limit
             sum.entries += usage.entries
+            sum.unfinished += usage.unfinished
             sum.damagedBodies += usage.damagedBodies
             sum.isFailing = sum.isFailing || usage.isFailing
             sum.sidesOut += usage.sidesOut

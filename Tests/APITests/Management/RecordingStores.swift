@@ -9,7 +9,7 @@ final class RecordingStores: StoreKeeping {
     private func describe(_ request: StoreRequest) -> StoreDescription {
         StoreDescription(
             request: request, status: request.isStarted ? .started : .stopped,
-            usage: StoreUsage(copies: 1, operations: 2, limit: 3, entries: 4, viewBytes: 5), operations: 0)
+            usage: StoreUsage(copies: 1, operations: 2, limit: 3, entries: 4, viewBytes: 5))
     }
 
     func stores() async throws -> [StoreDescription] { asked.withLock { $0 }.map { describe($0) } }
