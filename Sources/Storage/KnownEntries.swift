@@ -76,6 +76,12 @@ final class KnownEntries: Sendable {
         }
     }
 
+    /// For the writer: false where the database has no such entry for sure.
+    func mayHold(_ key: EntryKey) -> Bool {
+        let hash = Self.hash(key)
+        return state.withLock { $0.bits?.contains(hash) ?? true }
+    }
+
     /// Before the entry is committed.
     func add(_ key: EntryKey) {
         let hash = Self.hash(key)

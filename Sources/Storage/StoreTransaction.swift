@@ -194,6 +194,8 @@ struct StoreTransaction {
     // MARK: Entries
 
     func storedEntry(_ key: EntryKey) throws -> (entry: Entry, size: Int64)? {
+        // What other processes bring is in no filter of this one.
+        guard options.sharing == .mirror || memory.known.mayHold(key) else { return nil }
         let statement = try connection.statement("SELECT record, size FROM entries WHERE partition = ? AND target = ?")
         try statement.bind([.text(key.partition.text), .text(key.target.text)])
         defer { statement.reset() }

@@ -30,13 +30,15 @@ extension CollectionRule {
 }
 
 extension Operation {
-    /// The entries whose answers may change with it: its lane, its target, and the lists without a query that hold them.
-    package var shownIn: Set<EntryKey> {
-        var targets: Set<Target> = [lane.target, target]
+    /// The entries whose answers may change with it: its lane, its target, and the lists without a query that hold them. Some may
+    /// be named twice.
+    package var shownIn: [EntryKey] {
+        var targets = [target]
+        if let temporaryTarget { targets.append(temporaryTarget) }
         if let parent = lane.target.parentPath, parent.utf8.last != UInt8(ascii: "/") {
-            targets.formUnion([Target(unchecked: String(parent)), Target(unchecked: parent + "/")])
+            targets += [Target(unchecked: String(parent)), Target(unchecked: parent + "/")]
         }
-        return Set(targets.map { EntryKey(partition: partition, target: $0) })
+        return targets.map { EntryKey(partition: partition, target: $0) }
     }
 }
 

@@ -15,8 +15,9 @@ package enum IDs {
     /// An entity tag of Holdfast's own, quotes included (design 3).
     package static func tag() -> String { "\"hf-" + random() + "\"" }
 
-    /// An Idempotency-Key for a write that brought none.
-    package static func idempotencyKey() -> String { "hf-" + random() }
+    /// An Idempotency-Key for a write that brought none. Sorts like an operation's id: the store's index of keys grows at its end, where
+    /// random ones would make it write a page for each.
+    package static func idempotencyKey(now: Double) -> String { "hf-" + next(now: now) }
 
     private struct Last: Sendable {
         var milliseconds: UInt64 = 0

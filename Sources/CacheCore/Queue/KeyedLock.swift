@@ -21,6 +21,7 @@ package final class KeyedLock<Key: Hashable & Sendable>: Sendable {
     package init() {}
 
     package func lock(_ key: Key) async {
+        if state.withLock({ Self.takeFree(key, in: &$0) }) { return }
         await withCheckedContinuation { waiter in
             let isFree = state.withLock { state in
                 if state.wholeIsHeld || !state.wholeWaiters.isEmpty {
@@ -39,12 +40,9 @@ package final class KeyedLock<Key: Hashable & Sendable>: Sendable {
     /// Takes the key at once or not at all.
     package func tryLock(_ key: Key) -> Bool {
         state.withLock { state in
-            guard !state.wholeIsHeld, state.wholeWaiters.isEmpty, state.held[key] == nil else {
-                state.wasMissed = true
-                return false
-            }
-            state.held[key] = []
-            return true
+            if Self.takeFree(key, in: &state) { return true }
+            state.wasMissed = true
+            return false
         }
     }
 
@@ -100,6 +98,12 @@ package final class KeyedLock<Key: Hashable & Sendable>: Sendable {
         }
         for waiter in next { waiter.resume() }
         return wasMissed
+    }
+
+    private static func takeFree(_ key: Key, in state: inout State) -> Bool {
+        guard !state.wholeIsHeld, state.wholeWaiters.isEmpty, state.held[key] == nil else { return false }
+        state.held[key] = []
+        return true
     }
 
     /// Gives the free key to the waiter, or lets it wait behind the others.

@@ -74,7 +74,7 @@ extension OperationQueue {
             target: draft.key.target, temporaryTarget: temporary, fields: draft.fields, body: draft.body,
             effective: nil, effectiveType: draft.fields["Content-Type"], tag: IDs.tag(), precondition: .none,
             preconditionIsClients: false, base: draft.base ?? known.base,
-            idempotencyKey: draft.idempotencyKey ?? IDs.idempotencyKey(), fingerprint: draft.fingerprint,
+            idempotencyKey: draft.idempotencyKey ?? IDs.idempotencyKey(now: now), fingerprint: draft.fingerprint,
             policy: draft.policy, dependsOn: dependsOn, createdAt: now)
         if draft.initialState == .unknown {
             operation.state = .unknown

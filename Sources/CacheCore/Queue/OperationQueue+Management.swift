@@ -31,7 +31,7 @@ extension OperationQueue {
             method: draft.method, partition: draft.key.partition, target: draft.key.target, fields: draft.fields,
             body: nil, effective: nil, effectiveType: draft.fields["Content-Type"], tag: IDs.tag(),
             precondition: draft.precondition, preconditionIsClients: draft.precondition != .none,
-            base: base ?? .unknown, idempotencyKey: draft.idempotencyKey ?? IDs.idempotencyKey(),
+            base: base ?? .unknown, idempotencyKey: draft.idempotencyKey ?? IDs.idempotencyKey(now: now),
             fingerprint: draft.fingerprint, policy: draft.policy, createdAt: now)
         operation.attempts = 1
         operation.wasSent = true

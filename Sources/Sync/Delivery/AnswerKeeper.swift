@@ -32,6 +32,7 @@ package struct AnswerKeeper: Sendable {
 
     /// The whole body, in constant memory.
     package func whole(_ response: OriginResponse, for purpose: ContentPurpose) async throws(Failure) -> Content {
+        if response.whole?.isEmpty ?? false { return .empty }
         let length = response.fields["Content-Length"].flatMap { Int64($0) }
         let writer: any BodyWriter
         do throws(StoreError) {
@@ -62,9 +63,9 @@ package struct AnswerKeeper: Sendable {
         var bytes: [UInt8] = []
         while bytes.count < Self.recordLimit, let piece = try? await response.body.next() { bytes += piece }
         response.body.cancel()
-        let content = try? await store.makeContent(Array(bytes.prefix(Self.recordLimit)), for: .operation, at: target)
-        return KeptAnswer(
-            status: response.status, fields: Self.keptFields(response.fields),
-            content: bytes.isEmpty ? nil : content)
+        let content =
+            bytes.isEmpty
+            ? nil : try? await store.makeContent(Array(bytes.prefix(Self.recordLimit)), for: .operation, at: target)
+        return KeptAnswer(status: response.status, fields: Self.keptFields(response.fields), content: content)
     }
 }
