@@ -5,8 +5,11 @@ package import CacheCore
 @safe package struct SHA256: ~Copyable {
     private let context: OpaquePointer
 
+    /// Fetched once: libcrypto looks for what `EVP_sha256` means at each beginning anew.
+    private nonisolated(unsafe) static let algorithm = unsafe EVP_MD_fetch(nil, "SHA256", nil)
+
     package init() {
-        guard let context = unsafe EVP_MD_CTX_new(), unsafe EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1 else {
+        guard let context = unsafe EVP_MD_CTX_new(), unsafe EVP_DigestInit_ex(context, Self.algorithm, nil) == 1 else {
             fatalError("libcrypto offers no SHA-256")
         }
         unsafe self.context = context

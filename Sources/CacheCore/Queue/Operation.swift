@@ -80,61 +80,168 @@ package enum MembersBefore: Sendable, Hashable {
 
 /// One queued write (design 1, 5). A value: the queue's in-memory book and the store hold equal copies; a change is
 /// committed to the store first, then shown.
+///
+/// It goes through many hands and is changed by few of them, so its parts are shared until one is changed: a copy costs one
+/// reference, not one for each of its strings.
 package struct Operation: Sendable, Hashable {
-    package var id: OperationID
+    private var storage: Storage
+
+    package var id: OperationID {
+        get { parts.id }
+        set { parts.id = newValue }
+    }
     /// Order of acceptance in this store, from 1; the order within a lane (`precedes`).
-    package var sequence: Int64
-    package var kind: OperationKind
-    package var method: HTTPMethod
-    package var partition: PartitionID
+    package var sequence: Int64 {
+        get { parts.sequence }
+        set { parts.sequence = newValue }
+    }
+    package var kind: OperationKind {
+        get { parts.kind }
+        set { parts.kind = newValue }
+    }
+    package var method: HTTPMethod {
+        get { parts.method }
+        set { parts.method = newValue }
+    }
+    package var partition: PartitionID {
+        get { parts.partition }
+        set { parts.partition = newValue }
+    }
     /// Where it is sent: the collection for a create. Rewritten when a temporary target becomes real.
-    package var target: Target
+    package var target: Target {
+        get { parts.target }
+        set { parts.target = newValue }
+    }
     /// For a create: the temporary target under which its member is known until delivery.
-    package var temporaryTarget: Target?
+    package var temporaryTarget: Target? {
+        get { parts.temporaryTarget }
+        set { parts.temporaryTarget = newValue }
+    }
     /// Replayable end-to-end fields (design 10): no secrets, no preconditions.
-    package var fields: HTTPFields
-    package var body: Content?
+    package var fields: HTTPFields {
+        get { parts.fields }
+        set { parts.fields = newValue }
+    }
+    package var body: Content? {
+        get { parts.body }
+        set { parts.body = newValue }
+    }
     /// What GET answers while this is the last of its lane: nil for a delete or an action.
-    package var effective: Content?
-    package var effectiveType: String?
+    package var effective: Content? {
+        get { parts.effective }
+        set { parts.effective = newValue }
+    }
+    package var effectiveType: String? {
+        get { parts.effectiveType }
+        set { parts.effectiveType = newValue }
+    }
     /// The `"hf-…"` tag of the effective copy after this edit, quotes included.
-    package var tag: String
-    package var precondition: Precondition
+    package var tag: String {
+        get { parts.tag }
+        set { parts.tag = newValue }
+    }
+    package var precondition: Precondition {
+        get { parts.precondition }
+        set { parts.precondition = newValue }
+    }
     /// Whether the client sent the precondition (else it is the guard).
-    package var preconditionIsClients: Bool
-    package var base: Base
+    package var preconditionIsClients: Bool {
+        get { parts.preconditionIsClients }
+        set { parts.preconditionIsClients = newValue }
+    }
+    package var base: Base {
+        get { parts.base }
+        set { parts.base = newValue }
+    }
     /// The key sent to the origin is `idempotencyKey` for round 1, `KEY.2` and so on after (design 5).
-    package var idempotencyKey: String
-    package var keyRound: Int
+    package var idempotencyKey: String {
+        get { parts.idempotencyKey }
+        set { parts.idempotencyKey = newValue }
+    }
+    package var keyRound: Int {
+        get { parts.keyRound }
+        set { parts.keyRound = newValue }
+    }
     /// Keys of requests that were merged into this one; repeats of each get this receipt.
-    package var mergedKeys: [String]
+    package var mergedKeys: [String] {
+        get { parts.mergedKeys }
+        set { parts.mergedKeys = newValue }
+    }
     /// Hash of method, target, preconditions and body of the accepted request, by key (own and merged), to tell a repeat from
     /// another request under the same key. Same order as `[idempotencyKey] + mergedKeys`.
-    package var fingerprints: [Digest]
-    package var policy: Policy
+    package var fingerprints: [Digest] {
+        get { parts.fingerprints }
+        set { parts.fingerprints = newValue }
+    }
+    package var policy: Policy {
+        get { parts.policy }
+        set { parts.policy = newValue }
+    }
     /// Unfinished operations of other lanes that must be delivered first (design 5, "dependencies").
-    package var dependsOn: [OperationID]
-    package var state: OperationState
+    package var dependsOn: [OperationID] {
+        get { parts.dependsOn }
+        set { parts.dependsOn = newValue }
+    }
+    package var state: OperationState {
+        get { parts.state }
+        set { parts.state = newValue }
+    }
     /// Why it waits or stopped: `credential`, `outcome-unknown`, `no-target`, `status`, …
-    package var reason: String?
-    package var attempts: Int
+    package var reason: String? {
+        get { parts.reason }
+        set { parts.reason = newValue }
+    }
+    package var attempts: Int {
+        get { parts.attempts }
+        set { parts.attempts = newValue }
+    }
     /// Whether any attempt may have reached the origin; coalescing ends with the first.
-    package var wasSent: Bool
+    package var wasSent: Bool {
+        get { parts.wasSent }
+        set { parts.wasSent = newValue }
+    }
     /// Seconds since 1970; nil: due at once.
-    package var nextAttemptAt: Double?
-    package var lastAnswer: KeptAnswer?
-    package var conflictID: String?
+    package var nextAttemptAt: Double? {
+        get { parts.nextAttemptAt }
+        set { parts.nextAttemptAt = newValue }
+    }
+    package var lastAnswer: KeptAnswer? {
+        get { parts.lastAnswer }
+        set { parts.lastAnswer = newValue }
+    }
+    package var conflictID: String? {
+        get { parts.conflictID }
+        set { parts.conflictID = newValue }
+    }
     /// After delivery of a create: the real target.
-    package var newTarget: Target?
+    package var newTarget: Target? {
+        get { parts.newTarget }
+        set { parts.newTarget = newValue }
+    }
     /// Of a create; nil until it may have left.
-    package var membersBefore: MembersBefore?
+    package var membersBefore: MembersBefore? {
+        get { parts.membersBefore }
+        set { parts.membersBefore = newValue }
+    }
     /// After delivery of a create: what lists know the new member by, where that is known.
-    package var memberName: String?
+    package var memberName: String? {
+        get { parts.memberName }
+        set { parts.memberName = newValue }
+    }
     /// The operation that replaced this one.
-    package var supersededBy: OperationID?
-    package var createdAt: Double
+    package var supersededBy: OperationID? {
+        get { parts.supersededBy }
+        set { parts.supersededBy = newValue }
+    }
+    package var createdAt: Double {
+        get { parts.createdAt }
+        set { parts.createdAt = newValue }
+    }
     /// When it became final.
-    package var finishedAt: Double?
+    package var finishedAt: Double? {
+        get { parts.finishedAt }
+        set { parts.finishedAt = newValue }
+    }
 
     package init(
         id: OperationID, sequence: Int64, kind: OperationKind, method: HTTPMethod, partition: PartitionID,
@@ -142,31 +249,14 @@ package struct Operation: Sendable, Hashable {
         effectiveType: String?, tag: String, precondition: Precondition, preconditionIsClients: Bool, base: Base,
         idempotencyKey: String, fingerprint: Digest, policy: Policy, dependsOn: [OperationID] = [], createdAt: Double
     ) {
-        self.id = id
-        self.sequence = sequence
-        self.kind = kind
-        self.method = method
-        self.partition = partition
-        self.target = target
-        self.temporaryTarget = temporaryTarget
-        self.fields = fields
-        self.body = body
-        self.effective = effective
-        self.effectiveType = effectiveType
-        self.tag = tag
-        self.precondition = precondition
-        self.preconditionIsClients = preconditionIsClients
-        self.base = base
-        self.idempotencyKey = idempotencyKey
-        self.keyRound = 1
-        self.mergedKeys = []
-        self.fingerprints = [fingerprint]
-        self.policy = policy
-        self.dependsOn = dependsOn
-        self.state = .pending
-        self.attempts = 0
-        self.wasSent = false
-        self.createdAt = createdAt
+        storage = Storage(
+            Parts(
+                id: id, sequence: sequence, kind: kind, method: method, partition: partition, target: target,
+                temporaryTarget: temporaryTarget, fields: fields, body: body, effective: effective,
+                effectiveType: effectiveType, tag: tag, precondition: precondition,
+                preconditionIsClients: preconditionIsClients, base: base, idempotencyKey: idempotencyKey, keyRound: 1,
+                mergedKeys: [], fingerprints: [fingerprint], policy: policy, dependsOn: dependsOn, state: .pending,
+                attempts: 0, wasSent: false, createdAt: createdAt))
     }
 
     /// The entry whose lane this operation stands in.
@@ -177,4 +267,61 @@ package struct Operation: Sendable, Hashable {
     package func precedes(_ other: Operation) -> Bool {
         sequence != other.sequence ? sequence < other.sequence : id < other.id
     }
+
+    private struct Parts: Sendable, Hashable {
+        var id: OperationID
+        var sequence: Int64
+        var kind: OperationKind
+        var method: HTTPMethod
+        var partition: PartitionID
+        var target: Target
+        var temporaryTarget: Target?
+        var fields: HTTPFields
+        var body: Content?
+        var effective: Content?
+        var effectiveType: String?
+        var tag: String
+        var precondition: Precondition
+        var preconditionIsClients: Bool
+        var base: Base
+        var idempotencyKey: String
+        var keyRound: Int
+        var mergedKeys: [String]
+        var fingerprints: [Digest]
+        var policy: Policy
+        var dependsOn: [OperationID]
+        var state: OperationState
+        var reason: String?
+        var attempts: Int
+        var wasSent: Bool
+        var nextAttemptAt: Double?
+        var lastAnswer: KeptAnswer?
+        var conflictID: String?
+        var newTarget: Target?
+        var membersBefore: MembersBefore?
+        var memberName: String?
+        var supersededBy: OperationID?
+        var createdAt: Double
+        var finishedAt: Double?
+    }
+
+    /// Unchecked: changed only by who holds the one reference to it.
+    private final class Storage: @unchecked Sendable {
+        var parts: Parts
+        init(_ parts: Parts) { self.parts = parts }
+    }
+
+    private var parts: Parts {
+        _read { yield storage.parts }
+        _modify {
+            if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.parts) }
+            yield &storage.parts
+        }
+    }
+
+    package static func == (one: Operation, other: Operation) -> Bool {
+        one.storage === other.storage || one.storage.parts == other.storage.parts
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(storage.parts) }
 }

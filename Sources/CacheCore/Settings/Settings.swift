@@ -158,34 +158,43 @@ package final class HotSettings: Sendable {
     }
 }
 
-/// Holds the settings in force. Reads are short copies; a reload swaps the value.
+/// Holds the settings in force. A reload swaps the value.
 package final class SettingsBox: Sendable {
-    private struct State {
-        var settings: Settings
-        var hot: HotSettings
+    private final class Snapshot: Sendable {
+        let settings: Settings
+        let hot: HotSettings
+
+        init(_ settings: Settings) {
+            self.settings = settings
+            hot = HotSettings(settings)
+        }
     }
 
-    private let state: Mutex<State>
+    private let snapshot: Mutex<Snapshot>
     /// Whether access tokens are configured: for the hot path, which must not copy the settings.
     private let tokensNeeded: Atomic<Bool>
 
     package init(_ settings: Settings) {
-        state = Mutex(State(settings: settings, hot: HotSettings(settings)))
+        snapshot = Mutex(Snapshot(settings))
         tokensNeeded = Atomic(!settings.accessTokens.isEmpty)
     }
 
-    package var current: Settings { state.withLock { $0.settings } }
+    /// Who needs one of them copies that one only.
+    package var current: Settings {
+        _read { yield snapshot.withLock { $0 }.settings }
+    }
     package var needsTokens: Bool { tokensNeeded.load(ordering: .acquiring) }
     /// For requests of the hot path that name another host or need a token: one short lock, no copy.
-    package var hot: HotSettings { state.withLock { $0.hot } }
+    package var hot: HotSettings { snapshot.withLock { $0.hot } }
 
     package func replace(_ settings: Settings) { update { $0 = settings } }
 
     package func update(_ change: (inout Settings) -> Void) {
-        state.withLock { state in
-            change(&state.settings)
-            state.hot = HotSettings(state.settings)
-            tokensNeeded.store(!state.settings.accessTokens.isEmpty, ordering: .releasing)
+        snapshot.withLock { snapshot in
+            var settings = snapshot.settings
+            change(&settings)
+            snapshot = Snapshot(settings)
+            tokensNeeded.store(!settings.accessTokens.isEmpty, ordering: .releasing)
         }
     }
 }

@@ -4,7 +4,8 @@ import Synchronization
 /// Hashes and keeps a body as it arrives: in memory while it is short, in a temporary file beyond.
 final class StoredBodyWriter: BodyWriter {
     fileprivate struct State: ~Copyable {
-        var hash = SHA256()
+        /// nil once the body is over.
+        var hash: SHA256? = SHA256()
         var length: Int64 = 0
         var short: [UInt8] = []
         var file: (handle: FileHandle, path: String)?
@@ -38,7 +39,7 @@ final class StoredBodyWriter: BodyWriter {
         let isShort = state.withLock { state in
             guard length <= Int64(inlineThreshold), !state.isOver else { return false }
             state.short += piece
-            state.hash.update(piece)
+            state.hash?.update(piece)
             state.length = length
             return true
         }
@@ -59,7 +60,7 @@ final class StoredBodyWriter: BodyWriter {
                 } catch {
                     throw error.storeError
                 }
-                state.hash.update(piece)
+                state.hash?.update(piece)
                 state.length = length
             }
         }
@@ -67,12 +68,14 @@ final class StoredBodyWriter: BodyWriter {
 
     func finish() async throws(StoreError) -> Content {
         let (content, file) = try state.withLock { (state) throws(StoreError) in
-            guard !state.isOver else { throw .failed(reason: "the body was given up") }
+            guard !state.isOver, let digest = state.hash.take()?.finish() else {
+                throw .failed(reason: "the body was given up")
+            }
             state.isOver = true
             let file = state.file
             state.file = nil
             let content = Content(
-                digest: state.takeDigest(), length: state.length, inline: file == nil ? state.short : nil)
+                digest: digest, length: state.length, inline: file == nil ? state.short : nil)
             return (content, file)
         }
         guard let file else { return content }
@@ -109,13 +112,5 @@ final class StoredBodyWriter: BodyWriter {
             if let file = state.file { bodies.removeTemporary(file.path) }
             state.file = nil
         }
-    }
-}
-
-extension StoredBodyWriter.State {
-    fileprivate mutating func takeDigest() -> Digest {
-        var taken = SHA256()
-        swap(&taken, &hash)
-        return taken.finish()
     }
 }

@@ -3,7 +3,7 @@ import HTTPModel
 
 extension Operation {
     var record: [UInt8] {
-        var writer = RecordWriter()
+        var writer = RecordWriter(capacity: 640 + (body?.inline?.count ?? 0))
         writer.write(id.text)
         writer.write(sequence)
         writer.write(kind)
@@ -13,7 +13,10 @@ extension Operation {
         writer.write(temporaryTarget?.text)
         writer.write(fields)
         writer.write(body)
-        writer.write(effective)
+        // Mostly the effective copy is the body: its bytes are written once.
+        let isBody = effective != nil && effective == body
+        writer.write(isBody)
+        if !isBody { writer.write(effective) }
         writer.write(effectiveType)
         writer.write(tag)
         writer.write(precondition)
@@ -55,11 +58,20 @@ extension Operation {
     /// `hasMembers`: whether what lists know of a create is in the record.
     private init(_ start: RecordReader, hasMembers: Bool) throws(RecordError) {
         var reader = start
+        let id = OperationID(try reader.text())
+        let sequence = try reader.integer64()
+        let kind = try reader.constant(OperationKind.self)
+        let method = try reader.constant(HTTPMethod.self)
+        let partition = try reader.partition()
+        let target = try reader.target()
+        let temporaryTarget = try reader.optionalTarget()
+        let fields = try reader.fields()
+        let body = try reader.optionalContent()
+        let isBody = reader.layout > 2 ? try reader.flag() : false
+        let effective = isBody ? body : try reader.optionalContent()
         self.init(
-            id: OperationID(try reader.text()), sequence: try reader.integer64(), kind: try reader.constant(),
-            method: try reader.constant(), partition: try reader.partition(), target: try reader.target(),
-            temporaryTarget: try reader.optionalTarget(), fields: try reader.fields(),
-            body: try reader.optionalContent(), effective: try reader.optionalContent(),
+            id: id, sequence: sequence, kind: kind, method: method, partition: partition, target: target,
+            temporaryTarget: temporaryTarget, fields: fields, body: body, effective: effective,
             effectiveType: try reader.optionalText(), tag: try reader.text(),
             precondition: try reader.precondition(), preconditionIsClients: try reader.flag(),
             base: try reader.base(), idempotencyKey: try reader.text(), fingerprint: Digest(bytes: []),

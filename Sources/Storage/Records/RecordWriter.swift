@@ -7,9 +7,13 @@ struct RecordWriter {
 
     /// What the first byte of each record says, so that layouts can be told apart. A new one also needs a schema version, for programs
     /// that don't know it to leave the database alone.
-    static let version: UInt8 = 2
+    static let version: UInt8 = 3
 
-    init() { bytes.append(Self.version) }
+    /// `capacity`: how many bytes it is going to have, about.
+    init(capacity: Int = 64) {
+        bytes.reserveCapacity(capacity)
+        bytes.append(Self.version)
+    }
 
     mutating func write(_ value: UInt64) {
         var rest = value
