@@ -132,6 +132,11 @@ final class FakeQueue: DeliveryQueue, WriteQueue {
         wake?()
     }
 
+    func record(_ outcomes: [(id: OperationID, outcome: DeliveryOutcome)]) async -> [OperationID] {
+        for (id, outcome) in outcomes { try? await record(outcome, of: id) }
+        return []
+    }
+
     func nextDue(now: Double) -> Double? {
         state.withLock { state in state.waiting.map { max(state.due[$0.id] ?? 0, now) }.min() }
     }

@@ -68,6 +68,32 @@ extension OperationQueue {
         }
     }
 
+    package func record(_ outcomes: [(id: OperationID, outcome: DeliveryOutcome)]) async -> [OperationID] {
+        var changes: [StoreChange] = []
+        var held: [(id: OperationID, lane: EntryKey)] = []
+        var left: [OperationID] = []
+        for (id, outcome) in outcomes {
+            guard let operation = operation(id) else { continue }
+            guard operation.kind != .create, locks.tryLock(operation.lane) else {
+                left.append(id)
+                continue
+            }
+            held.append((id, operation.lane))
+            guard let sent = self.operation(id), sent.state == .sending else { continue }
+            do { changes += try await self.changes(of: outcome, for: sent) } catch { left.append(id) }
+        }
+        if !changes.isEmpty {
+            do { try await commit(changes) } catch {
+                // One may have spoiled it for all.
+                left = outcomes.map(\.id)
+            }
+        }
+        var wasMissed = false
+        for (_, lane) in held where locks.unlock(lane) { wasMissed = true }
+        if wasMissed { workAppeared() }
+        return left
+    }
+
     private func changes(of outcome: DeliveryOutcome, for sent: Operation) async throws -> [StoreChange] {
         var operation = sent
         switch outcome {
@@ -176,7 +202,12 @@ extension OperationQueue {
             }
         }
         if sent.kind == .create || successors != later { changes += successors.map { .putOperation($0) } }
-        changes.append(.expirePath(sent.partition, path: collectionPath(of: sent)))
+        let list = collectionPath(of: sent)
+        let isNamed = copies.contains { change in
+            guard case .expirePath(let partition, let path) = change else { return false }
+            return partition == sent.partition && path.hasSameBytes(as: list)
+        }
+        if !isNamed { changes.append(.expirePath(sent.partition, path: list)) }
         changes.append(.putOperation(operation))
         return changes
     }

@@ -256,6 +256,9 @@ package protocol DeliveryQueue: Sendable {
     func keep(_ before: MembersBefore, of id: OperationID) async throws
     /// Records the outcome durably, rewrites temporary targets, wakes who waits, emits events.
     func record(_ outcome: DeliveryOutcome, of id: OperationID) async throws
+    /// The same for several, in one commit where that is possible. Those that are to be recorded one by one: they have to wait for
+    /// something, or the commit failed.
+    func record(_ outcomes: [(id: OperationID, outcome: DeliveryOutcome)]) async -> [OperationID]
     /// When the next operation becomes due; nil: none waits for a time.
     func nextDue(now: Double) -> Double?
     /// Calls `wake` whenever something may have become due (accept, retry, record, credential).

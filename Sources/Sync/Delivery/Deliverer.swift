@@ -17,9 +17,14 @@ package final class Deliverer: Delivery {
         var isWanted = false
         /// Claimed and not yet on their way, in order. No slice: its emptied front would keep bodies of what is long delivered.
         var waiting: [Claim] = []
+        /// How many were claimed together last.
+        var batch = 0
         /// On their way to the origin.
         var sending = 0
-        /// Those whose outcome is on its way to the disk.
+        /// Outcomes that wait to be recorded, and whether a task does it.
+        var outcomes: [(id: OperationID, outcome: DeliveryOutcome)] = []
+        var isRecording = false
+        /// Those whose outcome is not on disk yet.
         var recording = 0
         /// When was claimed last, and how many attempts have ended since.
         var claimedAt = 0.0
@@ -36,6 +41,18 @@ package final class Deliverer: Delivery {
             let elapsed = now - claimedAt
             let ahead = Double(ended) * Deliverer.claimedAhead / max(elapsed, Deliverer.claimedAhead / 1000)
             return min(Deliverer.batchLimit, max(Int(ahead), concurrency - sending))
+        }
+
+        /// Whether it is time to claim anew: half of a batch is on its way, so that the rest bridges the time that the commit takes.
+        var runsLow: Bool { waiting.count * 2 <= batch }
+
+        /// True where nobody records what waits: the caller has to begin.
+        mutating func takeOutcomes(_ more: [(id: OperationID, outcome: DeliveryOutcome)]) -> Bool {
+            guard !more.isEmpty else { return false }
+            outcomes += more
+            recording += more.count
+            defer { isRecording = true }
+            return !isRecording
         }
     }
 
@@ -163,18 +180,17 @@ package final class Deliverer: Delivery {
         guarded.withLock { !$0.isSuspended && !$0.isStopped } && context.network.state.isOnline
     }
 
-    /// Claims anew once half of a batch is on its way, so that the rest bridges the time that the commit takes.
     private func claim() {
         let now = context.clock.now
         let concurrency = context.settings.current.replayConcurrency
         let limit = guarded.withLock { state in
             if state.isClaiming { state.mayHaveMissed = true }
             guard !state.isClaiming, state.recording < Self.batchLimit else { return 0 }
-            let batch = state.nextBatch(concurrency: concurrency, now: now)
-            guard state.waiting.count * 2 <= batch, batch > state.waiting.count else { return 0 }
+            state.batch = state.nextBatch(concurrency: concurrency, now: now)
+            guard state.runsLow, state.batch > state.waiting.count else { return 0 }
             state.isClaiming = true
             state.mayHaveMissed = false
-            return batch - state.waiting.count
+            return state.batch - state.waiting.count
         }
         guard limit > 0 else { return }
         Task {
@@ -212,33 +228,25 @@ package final class Deliverer: Delivery {
     /// Sends what is claimed, as many at once as may be.
     private func send() {
         let concurrency = context.settings.current.replayConcurrency
-        let claims = guarded.withLock { state in
-            let claims = Array(state.waiting.prefix(max(0, concurrency - state.sending)))
-            state.waiting.removeFirst(claims.count)
-            state.sending += claims.count
-            return claims
+        let count = guarded.withLock { state in
+            let count = min(state.waiting.count, max(0, concurrency - state.sending))
+            state.sending += count
+            return count
         }
-        for claim in claims { Task { await self.deliver(claim) } }
+        for _ in 0..<count { Task { await self.deliver() } }
     }
 
     /// What is claimed and not on its way is as if never claimed.
     private func giveBack() {
-        let claims = guarded.withLock { state in
-            let claims = state.waiting
-            state.waiting = []
-            state.recording += claims.count
-            return claims
+        let begins = guarded.withLock { state in
+            defer { state.waiting = [] }
+            return state.takeOutcomes(state.waiting.map { ($0.operation.id, .notSent) })
         }
-        for claim in claims {
-            Task {
-                await self.record(.notSent, of: claim.operation.id)
-                self.recorded()
-            }
-        }
+        if begins { Task { await recordAll() } }
     }
 
-    private func recorded() {
-        guarded.withLock { $0.recording -= 1 }
+    private func recorded(_ count: Int) {
+        guarded.withLock { $0.recording -= count }
         wake()
         wakeWaiters()
     }
@@ -290,20 +298,61 @@ package final class Deliverer: Delivery {
 
     // MARK: One operation
 
-    private func deliver(_ claim: Claim) async {
-        let id = claim.operation.id
-        let outcome = await Attempt(claim, context: context, memory: memory).run()
-        memory.note(outcome, of: id)
-        guarded.withLock { state in
-            state.sending -= 1
-            state.ended += 1
-            state.recording += 1
+    /// Sends what is claimed, one after the other, for as long as there is something. The next one need not wait until the outcome of
+    /// the one before is on disk: it is of another lane.
+    private func deliver() async {
+        while let claim = next() {
+            let id = claim.operation.id
+            let outcome = await Attempt(claim, context: context, memory: memory).run()
+            memory.note(outcome, of: id)
+            let (begins, runsLow) = guarded.withLock { state in
+                state.ended += 1
+                return (state.takeOutcomes([(id, outcome)]), state.runsLow && !state.isClaiming)
+            }
+            if begins { Task { await recordAll() } }
+            if runsLow { wake() }
         }
-        // The next one need not wait until this one's outcome is on disk.
         wake()
-        await record(outcome, of: id)
-        if case .waitsForCredential = outcome { resumeIfCredentialIsKnown(id) }
-        recorded()
+    }
+
+    /// The next one to be sent by a task that counts as `sending`; nil ends it.
+    private func next() -> Claim? {
+        let isOnline = context.network.state.isOnline
+        let concurrency = context.settings.current.replayConcurrency
+        return guarded.withLock { state in
+            let maySend = isOnline && !state.isSuspended && !state.isStopped
+            guard maySend, !state.waiting.isEmpty, state.sending <= concurrency else {
+                state.sending -= 1
+                return nil
+            }
+            return state.waiting.removeFirst()
+        }
+    }
+
+    // MARK: Recording
+
+    /// Records all that waits, together: the disk takes many outcomes in the time that it takes one.
+    private func recordAll() async {
+        while true {
+            let waiting = guarded.withLock { state in
+                defer { state.outcomes = [] }
+                state.isRecording = !state.outcomes.isEmpty
+                return state.outcomes
+            }
+            guard !waiting.isEmpty else { return }
+            let left = Set(await context.queue.record(waiting))
+            for (id, outcome) in waiting {
+                if left.contains(id) {
+                    Task {
+                        await self.record(outcome, of: id)
+                        self.recorded(1)
+                    }
+                } else if case .waitsForCredential = outcome {
+                    resumeIfCredentialIsKnown(id)
+                }
+            }
+            recorded(waiting.count - left.count)
+        }
     }
 
     /// One that arrived while the refusal was under way is told of only once.
@@ -314,10 +363,12 @@ package final class Deliverer: Delivery {
         context.queue.credentialArrived(for: partition)
     }
 
+    /// One that could not be recorded with the others.
     private func record(_ outcome: DeliveryOutcome, of id: OperationID) async {
         while true {
             do {
                 try await context.queue.record(outcome, of: id)
+                if case .waitsForCredential = outcome { resumeIfCredentialIsKnown(id) }
                 return
             } catch {
                 // It stays `sending` on disk and is looked at after a restart; here it is told again till it is kept.
