@@ -120,9 +120,17 @@ struct WriteJob: Sendable {
             case .stored(let content): content.digest.bytes
             case .stream: throw Problem(.tooLarge, "A body of this size can't be kept to tell a repeat.")
             }
-        let names = ["If-Match", "If-None-Match", "If-Unmodified-Since"]
-        let texts = [method.rawValue, original.target.text] + names.map { original.head.fields.combined($0) ?? "" }
-        return context.digest(texts.flatMap { Array("\($0.utf8.count):\($0)".utf8) } + bodyDigest)
+        let fields = original.head.fields
+        var named: [UInt8] = []
+        for text in [
+            method.rawValue, original.target.text, fields.combined("If-Match"), fields.combined("If-None-Match"),
+            fields.combined("If-Unmodified-Since"),
+        ] {
+            named += String(text?.utf8.count ?? 0).utf8
+            named.append(UInt8(ascii: ":"))
+            named += (text ?? "").utf8
+        }
+        return context.digest(named + bodyDigest)
     }
 
     /// What a write means for the queue (design 4, "POST").

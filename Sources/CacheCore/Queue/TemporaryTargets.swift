@@ -16,6 +16,7 @@ enum TemporaryTarget {
 
     /// Every id in the text, in order, each once.
     static func ids(in text: String) -> [String] {
+        guard text.utf8.count >= length else { return [] }
         let bytes = Array(text.utf8)
         var found: [String] = []
         var index = 0

@@ -66,6 +66,8 @@ package final class Deliverer: Delivery {
     private static let batchLimit = 256
     /// Seconds in which what is claimed is to be on its way.
     private static let claimedAhead = 0.25
+    /// Seconds between two commits of outcomes while much is on its way: one for many costs little more than one for each.
+    private static let recordPause = 0.005
 
     package init(_ context: DeliveryContext) {
         self.context = context
@@ -331,7 +333,7 @@ package final class Deliverer: Delivery {
 
     // MARK: Recording
 
-    /// Records all that waits, together: the disk takes many outcomes in the time that it takes one.
+    /// Records all that waits, together.
     private func recordAll() async {
         while true {
             let waiting = guarded.withLock { state in
@@ -352,6 +354,9 @@ package final class Deliverer: Delivery {
                 }
             }
             recorded(waiting.count - left.count)
+            if guarded.withLock({ !$0.waiting.isEmpty }) {
+                await context.clock.sleep(until: context.clock.now + Self.recordPause)
+            }
         }
     }
 
