@@ -4,7 +4,7 @@ import CacheCore
 struct CommitEffects {
     var touched: Set<EntryKey> = []
     /// nil: no longer unfinished.
-    var operations: [OperationID: Operation?] = [:]
+    var operations: [OperationID: StoredOperation?] = [:]
     /// nil: no longer open.
     var conflicts: [String: Conflict?] = [:]
     /// Bodies that gained a row that refers to them.

@@ -133,14 +133,16 @@ extension SQLiteStore {
         }
         return shared.memory.state.withLock { state in
             QueueImage(
-                operations: state.operations.values.sorted { $0.precedes($1) },
+                operations: state.operations.values.map(\.operation).sorted { $0.precedes($1) },
                 conflicts: state.conflicts.values.sorted { $0.id < $1.id }, aliases: aliases,
                 lastSequence: state.totals.lastSequence)
         }
     }
 
     package func operation(_ id: OperationID) async throws(StoreError) -> Operation? {
-        if let unfinished = shared.memory.state.withLock({ $0.operations[id] }) { return unfinished }
+        if let unfinished = shared.memory.state.withLock({ $0.operations[id] }) {
+            return unfinished.operation
+        }
         return try await rows("SELECT record FROM finished WHERE id = ?", [.text(id.text)]) {
             try Operation(record: $0.blob(0))
         }.first
@@ -148,7 +150,7 @@ extension SQLiteStore {
 
     package func operation(partition: PartitionID, key: String) async throws(StoreError) -> Operation? {
         let unfinished = shared.memory.state.withLock { state in
-            (state.byKey[.init(partition: partition, key: key)] ?? []).compactMap { state.operations[$0] }
+            (state.byKey[.init(partition: partition, key: key)] ?? []).compactMap { state.operations[$0]?.operation }
                 .max { $0.sequence < $1.sequence }
         }
         let finished = try await rows(
@@ -163,7 +165,7 @@ extension SQLiteStore {
     package func operations(
         partitions: [PartitionID]?, states: [OperationState]?, after: String?, limit: Int
     ) async throws(StoreError) -> Page<Operation> {
-        var items = shared.memory.state.withLock { Array($0.operations.values) }.filter { operation in
+        var items = shared.memory.state.withLock { $0.operations.values.map(\.operation) }.filter { operation in
             (partitions?.contains(operation.partition) ?? true) && (states?.contains(operation.state) ?? true)
                 && operation.id.text > after ?? ""
         }

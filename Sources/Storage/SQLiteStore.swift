@@ -82,8 +82,8 @@ package final class SQLiteStore: Store {
         epoch = start.epoch
         partitionKey = start.partitionKey
         shared.memory.state.withLock { state in
-            for operation in start.queue.operations { state.set(operation, for: operation.id) }
-            for conflict in start.queue.conflicts { state.conflicts[conflict.id] = conflict }
+            for stored in start.operations { state.set(stored, for: stored.operation.id) }
+            for conflict in start.conflicts { state.conflicts[conflict.id] = conflict }
             state.totals = start.totals
         }
         shared.memory.known.prepare(entries: Int(clamping: start.totals.entries))

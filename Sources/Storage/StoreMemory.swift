@@ -19,10 +19,19 @@ struct Totals: Equatable {
     }
 }
 
+/// An operation and where it lies.
+struct StoredOperation: Sendable {
+    var operation: Operation
+    /// The number of its row.
+    var row: Int64
+    /// Bytes of the row's record, by which the totals count it.
+    var size: Int64
+}
+
 /// What the store knows without asking the database: unfinished operations, open conflicts, totals. Shows what is committed.
 final class StoreMemory: Sendable {
     struct State {
-        var operations: [OperationID: Operation] = [:]
+        var operations: [OperationID: StoredOperation] = [:]
         var byKey: [OperationKey: Set<OperationID>] = [:]
         var conflicts: [String: Conflict] = [:]
         var totals = Totals()
@@ -38,15 +47,19 @@ final class StoreMemory: Sendable {
         var used: [EntryKey: Double] = [:]
 
         /// Puts an unfinished operation, or takes one out.
-        mutating func set(_ operation: Operation?, for id: OperationID) {
-            if let old = operations[id] {
+        mutating func set(_ stored: StoredOperation?, for id: OperationID) {
+            let old = operations[id]?.operation
+            let operation = stored?.operation
+            operations[id] = stored
+            // Mostly only its state has changed.
+            if let old, let operation, old.partition == operation.partition, old.keys == operation.keys { return }
+            if let old {
                 for key in old.keys {
                     let key = OperationKey(partition: old.partition, key: key)
                     byKey[key]?.remove(id)
                     if byKey[key]?.isEmpty == true { byKey[key] = nil }
                 }
             }
-            operations[id] = operation
             guard let operation else { return }
             for key in operation.keys {
                 byKey[OperationKey(partition: operation.partition, key: key), default: []].insert(id)
@@ -73,7 +86,7 @@ final class StoreMemory: Sendable {
     var busy: Set<EntryKey> {
         state.withLock { state in
             var busy = Set(state.conflicts.values.map(\.key))
-            for operation in state.operations.values { busy.formUnion(operation.entryKeys) }
+            for stored in state.operations.values { busy.formUnion(stored.operation.entryKeys) }
             return busy
         }
     }

@@ -5,7 +5,10 @@ import Glibc
 struct StoreStart {
     var epoch: Int64
     var partitionKey: [UInt8]
-    var queue: QueueImage
+    /// Unfinished ones, in order.
+    var operations: [StoredOperation]
+    /// Open ones.
+    var conflicts: [Conflict]
     var totals: Totals
     /// Ids of all uploads.
     var uploads: Set<String>
@@ -45,14 +48,14 @@ struct StoreStart {
             """
             INSERT INTO meta VALUES('epoch', 1) ON CONFLICT(name) DO UPDATE SET value = value + 1
             """)
+        let (operations, conflicts) = try queue(connection)
         var start = StoreStart(
             epoch: try connection.integer("SELECT value FROM meta WHERE name = 'epoch'") ?? 1, partitionKey: key ?? [],
-            queue: try queue(connection), totals: Totals(), uploads: [])
+            operations: operations, conflicts: conflicts, totals: Totals(), uploads: [])
         let uploads = try connection.statement("SELECT id FROM uploads")
         while try uploads.step() { start.uploads.insert(uploads.text(0)) }
         start.totals = try totals(connection)
-        start.totals.lastSequence = max(start.totals.lastSequence, start.queue.operations.last?.sequence ?? 0)
-        start.queue.lastSequence = start.totals.lastSequence
+        start.totals.lastSequence = max(start.totals.lastSequence, operations.last?.operation.sequence ?? 0)
         return start
     }
 
@@ -70,14 +73,22 @@ struct StoreStart {
         return try statement.step() ? statement.blob(0) : nil
     }
 
-    static func queue(_ connection: Connection) throws -> QueueImage {
-        var image = QueueImage.empty
-        let operations = try connection.statement("SELECT record FROM operations ORDER BY sequence")
-        while try operations.step() { image.operations.append(try Operation(record: operations.blob(0))) }
+    static func queue(
+        _ connection: Connection
+    ) throws -> (operations: [StoredOperation], conflicts: [Conflict]) {
+        var operations: [StoredOperation] = []
+        let rows = try connection.statement("SELECT sequence, record FROM operations ORDER BY sequence")
+        while try rows.step() {
+            let record = rows.blob(1)
+            operations.append(
+                StoredOperation(
+                    operation: try Operation(record: record), row: rows.integer(0), size: Int64(record.count)))
+        }
         // A row below zero stands before those that it comes after.
-        image.operations.sort { $0.precedes($1) }
+        operations.sort { $0.operation.precedes($1.operation) }
+        var open: [Conflict] = []
         let conflicts = try connection.statement("SELECT record FROM conflicts WHERE closed_at IS NULL ORDER BY id")
-        while try conflicts.step() { image.conflicts.append(try Conflict(record: conflicts.blob(0))) }
-        return image
+        while try conflicts.step() { open.append(try Conflict(record: conflicts.blob(0))) }
+        return (operations, open)
     }
 }

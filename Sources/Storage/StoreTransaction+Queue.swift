@@ -3,18 +3,30 @@ import CacheCore
 /// Operations, conflicts and key records.
 extension StoreTransaction {
     mutating func put(_ operation: Operation) throws {
-        touch(operation.shownIn)
         note(RecordName(.operation, operation.id.text))
+        let record = operation.record
+        let size = Int64(record.count)
+        let before = stored(operation.id)
+        // A claim changes nothing that anybody sees.
+        if before?.operation.state != .pending || operation.state != .sending { touch(operation.shownIn) }
+        if let before, before.operation.sequence == operation.sequence, !operation.state.isFinal {
+            if before.operation.lane != operation.lane { touch(before.operation.shownIn) }
+            try refer(to: operation.contents, insteadOf: before.operation.contents, held: true)
+            addOperationBytes(size - before.size)
+            try connection.run(
+                "UPDATE operations SET record = ?2 WHERE sequence = ?1", .integer(before.row), .blob(record))
+            show(StoredOperation(operation: operation, row: before.row, size: size), for: operation.id)
+            return
+        }
         // A sequence beyond all others is of a new operation: there is nothing to look for.
         let isNew = operation.sequence > effects.totals.lastSequence
-        if unfinished(operation.id) != nil || !isNew { try remove(operation.id) }
+        if before != nil || !isNew { try remove(operation.id) }
         raiseSequence(to: operation.sequence)
-        let record = operation.record
         try refer(to: operation.contents, insteadOf: [], held: true)
-        addOperationBytes(Int64(record.count))
+        addOperationBytes(size)
         guard operation.state.isFinal else {
-            try insert(record, of: operation, isNew: isNew)
-            show(operation, for: operation.id)
+            let row = try insert(record, of: operation, isNew: isNew)
+            show(StoredOperation(operation: operation, row: row, size: size), for: operation.id)
             return
         }
         let partition = operation.partition.text
@@ -31,41 +43,36 @@ extension StoreTransaction {
 
     /// Takes the operation of that id out, wherever it is.
     mutating func remove(_ id: OperationID) throws {
-        let old: Operation
-        if let unfinished = unfinished(id) {
+        let old: StoredOperation
+        if let unfinished = stored(id) {
             old = unfinished
-            try removeRow(of: old)
-            show(nil as Operation?, for: id)
-        } else if let finished = try finished(id) {
+            try connection.run("DELETE FROM operations WHERE sequence = ?", .integer(old.row))
+            show(nil as StoredOperation?, for: id)
+        } else if let finished = try storedFinished(id) {
             old = finished
-            try connection.run("DELETE FROM finished WHERE id = ?", .text(id.text))
-            for key in old.keys {
+            try connection.run("DELETE FROM finished WHERE rowid = ?", .integer(old.row))
+            for key in old.operation.keys {
                 try connection.run(
                     "DELETE FROM finished_keys WHERE partition = ? AND key = ? AND sequence = ?",
-                    .text(old.partition.text), .text(key), .integer(old.sequence))
+                    .text(old.operation.partition.text), .text(key), .integer(old.operation.sequence))
             }
         } else {
             return
         }
-        touch(old.shownIn)
-        try refer(to: [], insteadOf: old.contents, held: true)
-        addOperationBytes(-Int64(old.record.count))
+        touch(old.operation.shownIn)
+        try refer(to: [], insteadOf: old.operation.contents, held: true)
+        addOperationBytes(-old.size)
     }
 
-    /// A row has the number of its operation's sequence, or, where another operation has that since two stores became the sides of
-    /// one, a number below zero that is made of its id.
-    private func insert(_ record: [UInt8], of operation: Operation, isNew: Bool) throws {
+    /// The number of the row: that of the operation's sequence, or, where another operation has that since two stores became the sides
+    /// of one, a number below zero that is made of its id.
+    private func insert(_ record: [UInt8], of operation: Operation, isNew: Bool) throws -> Int64 {
         var row = operation.sequence
         if !isNew, try isPresent("SELECT 1 FROM operations WHERE sequence = ?", row) {
             row = Self.spareRow(of: operation.id)
         }
         try connection.run("INSERT INTO operations VALUES(?, ?)", .integer(row), .blob(record))
-    }
-
-    private func removeRow(of operation: Operation) throws {
-        let spare = Self.spareRow(of: operation.id)
-        if try isPresent("DELETE FROM operations WHERE sequence = ? RETURNING 1", spare) { return }
-        try connection.run("DELETE FROM operations WHERE sequence = ?", .integer(operation.sequence))
+        return row
     }
 
     /// Whether the statement gives a row.
@@ -81,11 +88,16 @@ extension StoreTransaction {
         return -1 - Int64(number >> 1)
     }
 
-    func finished(_ id: OperationID) throws -> Operation? {
-        let statement = try connection.statement("SELECT record FROM finished WHERE id = ?")
+    func finished(_ id: OperationID) throws -> Operation? { try storedFinished(id)?.operation }
+
+    private func storedFinished(_ id: OperationID) throws -> StoredOperation? {
+        let statement = try connection.statement("SELECT rowid, record FROM finished WHERE id = ?")
         try statement.bind([.text(id.text)])
         defer { statement.reset() }
-        return try statement.step() ? try Operation(record: statement.blob(0)) : nil
+        guard try statement.step() else { return nil }
+        let record = statement.blob(1)
+        return StoredOperation(
+            operation: try Operation(record: record), row: statement.integer(0), size: Int64(record.count))
     }
 
     mutating func put(_ conflict: Conflict) throws {

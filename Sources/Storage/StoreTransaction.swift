@@ -176,7 +176,9 @@ struct StoreTransaction {
 
     // MARK: Unfinished operations and open conflicts, this transaction's included
 
-    func unfinished(_ id: OperationID) -> Operation? {
+    func unfinished(_ id: OperationID) -> Operation? { stored(id)?.operation }
+
+    func stored(_ id: OperationID) -> StoredOperation? {
         if let changed = effects.operations[id] ?? earlier.operations[id] { return changed }
         return memory.state.withLock { $0.operations[id] }
     }
@@ -185,10 +187,10 @@ struct StoreTransaction {
         var all = memory.state.withLock { $0.operations }
         for (id, operation) in earlier.operations { all[id] = operation }
         for (id, operation) in effects.operations { all[id] = operation }
-        return Array(all.values)
+        return all.values.map(\.operation)
     }
 
-    mutating func show(_ operation: Operation?, for id: OperationID) { effects.operations[id] = .some(operation) }
+    mutating func show(_ stored: StoredOperation?, for id: OperationID) { effects.operations[id] = .some(stored) }
     mutating func show(_ conflict: Conflict?, for id: String) { effects.conflicts[id] = .some(conflict) }
 
     // MARK: Entries

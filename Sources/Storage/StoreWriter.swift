@@ -194,7 +194,7 @@ final class StoreWriter {
         let totals = try StoreStart.totals(connection)
         shared.memory.state.withLock { state in
             for id in Array(state.operations.keys) { state.set(nil, for: id) }
-            for operation in queue.operations { state.set(operation, for: operation.id) }
+            for stored in queue.operations { state.set(stored, for: stored.operation.id) }
             state.conflicts = Dictionary(uniqueKeysWithValues: queue.conflicts.map { ($0.id, $0) })
             state.totals = totals
             state.commits = commits

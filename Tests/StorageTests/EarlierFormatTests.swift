@@ -1,9 +1,10 @@
 import CacheCore
 import Glibc
 import HTTPModel
-import Storage
 import TestSupport
 import Testing
+
+@testable import Storage
 
 /// Data folders as earlier programs left them (Fixtures, made by Tests/Integration/store_fixture.py).
 @Suite struct `Stores of earlier formats` {
@@ -87,6 +88,23 @@ import Testing
         store = try folder.open()
         #expect(try await store.loadQueue().operations.map(\.attempts) == [0, 0, 7])
         #expect(try await text(operation.body, in: store).utf8.count == 17_600)
+        await store.close()
+    }
+
+    @Test(arguments: formats) func `Changed rows count with the bytes that they have now`(format: String) async throws {
+        let folder = folder(format)
+        let store = try folder.open()
+        var operations = try await store.loadQueue().operations
+        for index in operations.indices { operations[index].attempts = 7 }
+        operations[0].state = .cancelled
+        operations[0].finishedAt = 4_000_000_000
+        try await store.commit(operations.map { .putOperation($0) }, durable: true)
+        let counted = await store.usage().operations
+        try await store.write(
+            .other { transaction in
+                try Recount.run(transaction.connection, dropsUnreadable: false)
+                #expect(try StoreStart.totals(transaction.connection).operations == counted)
+            }, durable: true)
         await store.close()
     }
 }

@@ -54,7 +54,7 @@ import Testing
         var operations = (1...3).map { sampleOperation($0, nil) }
         try await store.commit(operations.map { .putOperation($0) }, durable: true)
         operations[1].state = .delivered
-        operations[1].finishedAt = 1
+        operations[1].finishedAt = 4_000_000_000
         try await store.commit([.putOperation(operations[1])], durable: true)
         #expect(await store.usage().unfinished == 2)
         await store.close()

@@ -145,21 +145,23 @@ package struct LaneBook: Sendable {
         }
         if operation.reason == Reason.credential { credentialWaits[operation.partition, default: 0] += 1 }
         for id in operation.dependsOn { dependents[id, default: []].insert(operation.id) }
+        if hasPlace { return }
         for key in [operation.idempotencyKey] + operation.mergedKeys {
             keys[Name(key, of: operation.partition)] = operation.id
         }
         if let id = operation.temporaryTarget.flatMap({ TemporaryTarget.id(of: $0) }) {
             temporaries[Name(id, of: operation.partition)] = operation.id
-            if hasPlace { return }
             let collection = EntryKey(partition: operation.partition, target: operation.target)
             Self.insert(operation, into: &creates[collection, default: []], among: operations)
         }
     }
 
     private mutating func unlink(_ operation: Operation, keepingPlace: Bool = false) {
-        operations[operation.id] = nil
         tallies[operation.state, default: 0] -= 1
-        if !keepingPlace { Self.remove(operation.id, from: operation.lane, in: &lanes) }
+        if !keepingPlace {
+            operations[operation.id] = nil
+            Self.remove(operation.id, from: operation.lane, in: &lanes)
+        }
         if operation.state.isStopped { Self.remove(operation.id, from: operation.lane, in: &stopped) }
         if operation.reason == Reason.credential, let count = credentialWaits[operation.partition] {
             credentialWaits[operation.partition] = count > 1 ? count - 1 : nil
@@ -168,6 +170,7 @@ package struct LaneBook: Sendable {
             dependents[id]?.remove(operation.id)
             if dependents[id]?.isEmpty == true { dependents[id] = nil }
         }
+        if keepingPlace { return }
         for key in [operation.idempotencyKey] + operation.mergedKeys {
             let name = Name(key, of: operation.partition)
             if keys[name] == operation.id { keys[name] = nil }
@@ -175,7 +178,6 @@ package struct LaneBook: Sendable {
         if let id = operation.temporaryTarget.flatMap({ TemporaryTarget.id(of: $0) }) {
             let name = Name(id, of: operation.partition)
             if temporaries[name] == operation.id { temporaries[name] = nil }
-            if keepingPlace { return }
             let collection = EntryKey(partition: operation.partition, target: operation.target)
             Self.remove(operation.id, from: collection, in: &creates)
         }
@@ -267,10 +269,11 @@ package enum Reason {
 }
 
 extension Operation {
-    /// Whether the other one stands in the same lane and list, at the same place.
+    /// Whether the other one stands in the same lane and list, at the same place, and is found under the same names.
     fileprivate func hasSamePlace(as other: Operation) -> Bool {
         sequence == other.sequence && partition == other.partition && target == other.target
-            && temporaryTarget == other.temporaryTarget
+            && temporaryTarget == other.temporaryTarget && idempotencyKey == other.idempotencyKey
+            && mergedKeys == other.mergedKeys
     }
 }
 

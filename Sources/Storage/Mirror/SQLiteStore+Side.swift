@@ -73,7 +73,7 @@ extension SQLiteStore {
                 row.reset()
                 let unfinished =
                     name.kind == .operation
-                    ? shared.memory.state.withLock { $0.operations[OperationID(name.text)] } : nil
+                    ? shared.memory.state.withLock { $0.operations[OperationID(name.text)]?.operation } : nil
                 return MirrorRecord(
                     name: name, counter: count,
                     value: try unfinished.map { MirrorRecord.Value.operation($0) }
@@ -138,7 +138,9 @@ extension SQLiteStore {
         shared.memory.state.withLock { $0.operations.keys.map { RecordName(.operation, $0.text) } }
     }
 
-    var isSending: Bool { shared.memory.state.withLock { $0.operations.values.contains { $0.state == .sending } } }
+    var isSending: Bool {
+        shared.memory.state.withLock { $0.operations.values.contains { $0.operation.state == .sending } }
+    }
 
     /// Whether the database still lies where it was opened: a folder that was removed, or another in its place, would take
     /// commits that nobody finds again.
