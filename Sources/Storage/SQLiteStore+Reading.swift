@@ -1,4 +1,5 @@
 package import CacheCore
+import HTTPModel
 import Synchronization
 
 extension SQLiteStore {
@@ -155,10 +156,11 @@ extension SQLiteStore {
         }
         let finished = try await rows(
             """
-            SELECT finished.record FROM finished_keys JOIN finished ON finished.id = finished_keys.id
-            WHERE finished_keys.partition = ? AND finished_keys.key = ? ORDER BY finished_keys.sequence DESC LIMIT 1
-            """, [.text(partition.text), .text(key)]
-        ) { try Operation(record: $0.blob(0)) }.first
+            SELECT record FROM finished WHERE partition = ?1 AND id IN
+            (SELECT id FROM finished_keys WHERE partition = ?1 AND key = ?2 UNION ALL SELECT ?3)
+            ORDER BY sequence DESC
+            """, [.text(partition.text), .text(key), SQLValue(IDs.operation(ofKey: key)?.text)]
+        ) { try Operation(record: $0.blob(0)) }.first { $0.keys.contains { $0.hasSameBytes(as: key) } }
         return [unfinished, finished].compactMap { $0 }.max { $0.sequence < $1.sequence }
     }
 

@@ -34,7 +34,7 @@ extension StoreTransaction {
             "INSERT INTO finished VALUES(?, ?, ?, ?, ?, ?)", .text(operation.id.text), .text(partition),
             .integer(operation.sequence), .text(operation.state.rawValue), .real(operation.finishedAt ?? now),
             .blob(record))
-        for key in operation.keys {
+        for key in operation.indexedKeys {
             try connection.run(
                 "INSERT OR REPLACE INTO finished_keys VALUES(?, ?, ?, ?)", .text(partition), .text(key),
                 .integer(operation.sequence), .text(operation.id.text))
@@ -51,7 +51,7 @@ extension StoreTransaction {
         } else if let finished = try storedFinished(id) {
             old = finished
             try connection.run("DELETE FROM finished WHERE rowid = ?", .integer(old.row))
-            for key in old.operation.keys {
+            for key in old.operation.indexedKeys {
                 try connection.run(
                     "DELETE FROM finished_keys WHERE partition = ? AND key = ? AND sequence = ?",
                     .text(old.operation.partition.text), .text(key), .integer(old.operation.sequence))

@@ -48,6 +48,29 @@ import Testing
         await again.close()
     }
 
+    @Test func `The newest of a key is found, made of an id or brought by a client`() async throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        var first = sampleOperation(1, nil)
+        first.id = IDs.operation(now: 1)
+        first.idempotencyKey = IDs.idempotencyKey(of: first.id)
+        first.state = .superseded
+        first.finishedAt = 4_000_000_000
+        var merged = sampleOperation(2, nil)
+        merged.idempotencyKey = first.idempotencyKey
+        merged.mergedKeys = ["client's"]
+        merged.state = .delivered
+        merged.finishedAt = 4_000_000_000
+        try await store.commit([.putOperation(first)], durable: true)
+        #expect(try await store.operation(partition: .none, key: first.idempotencyKey)?.id == first.id)
+        try await store.commit([.putOperation(merged)], durable: true)
+        for key in [first.idempotencyKey, "client's"] {
+            #expect(try await store.operation(partition: .none, key: key)?.id == merged.id)
+        }
+        #expect(try await store.operation(partition: .none, key: IDs.idempotencyKey(of: merged.id)) == nil)
+        await store.close()
+    }
+
     @Test func `What is used counts the operations that are not final`() async throws {
         let folder = TemporaryFolder()
         let store = try folder.open()

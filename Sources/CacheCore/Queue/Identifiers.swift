@@ -15,9 +15,18 @@ package enum IDs {
     /// An entity tag of Holdfast's own, quotes included (design 3).
     package static func tag() -> String { "\"hf-" + random() + "\"" }
 
-    /// An Idempotency-Key for a write that brought none. Sorts like an operation's id: the store's index of keys grows at its end, where
-    /// random ones would make it write a page for each.
-    package static func idempotencyKey(now: Double) -> String { "hf-" + next(now: now) }
+    /// The tag of what a new operation makes; random bits cost a call of the system, and its id has some.
+    package static func tag(of operation: OperationID) -> String { "\"hf-\(operation.text)\"" }
+
+    /// The Idempotency-Key of an operation whose write brought none: no index is needed to find it by this key.
+    package static func idempotencyKey(of operation: OperationID) -> String { "hf-" + operation.text }
+
+    /// The operation that has this key by `idempotencyKey(of:)`, if it is such a one.
+    package static func operation(ofKey key: String) -> OperationID? {
+        let name = key.utf8.dropFirst(3)
+        guard key.utf8.starts(with: "hf-".utf8), name.count == 26 else { return nil }
+        return OperationID(String(Substring(name)))
+    }
 
     private struct Last: Sendable {
         var milliseconds: UInt64 = 0

@@ -72,9 +72,9 @@ extension OperationQueue {
         var operation = Operation(
             id: id, sequence: 0, kind: draft.kind, method: draft.method, partition: lane.partition,
             target: draft.key.target, temporaryTarget: temporary, fields: draft.fields, body: draft.body,
-            effective: nil, effectiveType: draft.fields["Content-Type"], tag: IDs.tag(), precondition: .none,
+            effective: nil, effectiveType: draft.fields["Content-Type"], tag: IDs.tag(of: id), precondition: .none,
             preconditionIsClients: false, base: draft.base ?? known.base,
-            idempotencyKey: draft.idempotencyKey ?? IDs.idempotencyKey(now: now), fingerprint: draft.fingerprint,
+            idempotencyKey: draft.idempotencyKey ?? IDs.idempotencyKey(of: id), fingerprint: draft.fingerprint,
             policy: draft.policy, dependsOn: dependsOn, createdAt: now)
         if draft.initialState == .unknown {
             operation.state = .unknown

@@ -24,14 +24,15 @@ extension OperationQueue {
         let base = conflict.base.map {
             Base(etag: $0.etag, lastModified: $0.lastModified, mediaType: $0.mediaType, content: nil)
         }
+        let id = IDs.operation(now: now)
         var operation = Operation(
-            id: IDs.operation(now: now),
+            id: id,
             sequence: book.withLock { $0.takeSequence { store.sequence(after: $0, for: draft.key.target) } },
             kind: draft.kind,
             method: draft.method, partition: draft.key.partition, target: draft.key.target, fields: draft.fields,
             body: nil, effective: nil, effectiveType: draft.fields["Content-Type"], tag: IDs.tag(),
             precondition: draft.precondition, preconditionIsClients: draft.precondition != .none,
-            base: base ?? .unknown, idempotencyKey: draft.idempotencyKey ?? IDs.idempotencyKey(now: now),
+            base: base ?? .unknown, idempotencyKey: draft.idempotencyKey ?? IDs.idempotencyKey(of: id),
             fingerprint: draft.fingerprint, policy: draft.policy, createdAt: now)
         operation.attempts = 1
         operation.wasSent = true

@@ -107,6 +107,9 @@ extension Operation {
 
     /// The keys under which the client may repeat it.
     var keys: [String] { [idempotencyKey] + mergedKeys }
+
+    /// Those by which it is found once it is finished; the one that is made of its id needs no row of its own.
+    var indexedKeys: [String] { keys.filter { IDs.operation(ofKey: $0) != id } }
 }
 
 extension RecordWriter {
