@@ -189,16 +189,31 @@ package final class SQLiteStore: Store {
 
     // MARK: Upkeep
 
-    /// Removes orphaned bodies once; every ten minutes what is older than the retention goes, and changed policies are looked at.
+    /// Removes orphaned bodies; every ten minutes what is older than the retention goes, and changed policies are looked at.
     private static func keepUp(_ shared: StoreShared) async {
         await fillKnown(shared)
-        enqueue(shared) { transaction in
-            for digest in shared.bodies.digests() { try transaction.dropUnlessReferred(digest) }
-        }
+        removeOrphans(shared)
         while !Task.isCancelled {
             enqueue(shared) { transaction in while try transaction.removeOld() {} }
             reviseEvictable(shared, after: nil)
             await shared.clock.sleep(until: shared.clock.now + 600)
+            // Where others place files, what no row refers to is left there at first.
+            if shared.options.sharing == .mirror { removeOrphans(shared) }
+        }
+    }
+
+    /// Removes bodies that no row refers to; a page a job, so that writes wait for one at most.
+    private static func removeOrphans(_ shared: StoreShared) {
+        let page = 1_000
+        enqueue(shared) { _ in
+            let digests = shared.bodies.digests()
+            for start in stride(from: 0, to: digests.count, by: page) {
+                enqueue(shared) { transaction in
+                    for digest in digests[start..<min(start + page, digests.count)] {
+                        try transaction.dropUnlessReferred(digest)
+                    }
+                }
+            }
         }
     }
 

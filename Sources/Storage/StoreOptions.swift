@@ -20,6 +20,8 @@ package struct StoreOptions: Sendable {
     package var strategy: StrategyName
     /// The configured policies as they are now: they tell which copies may go to make room.
     package var policies: @Sendable () -> PolicyTable
+    /// How long a body that no row refers to stays in a folder that other processes use too, in seconds.
+    package var orphanRetention = 600.0
     /// Whether it is one side of a mirrored store.
     package var sharing = StoreSharing.alone
 

@@ -31,7 +31,8 @@ final class StoreShared: Sendable {
         self.view = view
         let jobs = JobQueue<WriteJob>()
         self.jobs = jobs
-        bodies = try BodyFolder(path: files.bodies, isShared: options.sharing == .mirror) { digest in
+        let patience = options.sharing == .mirror ? options.orphanRetention : nil
+        bodies = try BodyFolder(path: files.bodies, patience: patience) { digest in
             // Once the store is closed nobody takes the job: the next start looks through all files.
             _ = jobs.add(
                 WriteJob(work: .other { try $0.dropUnlessReferred(digest) }, isDurable: false, answer: { _ in }))

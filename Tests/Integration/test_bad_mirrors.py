@@ -1,7 +1,10 @@
 """Faults of one or both locations of a mirrored store: a clear error, everything else goes on, and it heals without a restart."""
 
+import hashlib
 import os
+import random
 import shutil
+import threading
 
 import pytest
 
@@ -279,3 +282,140 @@ def test_M05_what_the_origin_deleted_is_gone_in_both_locations(origin, pair):
     for process in (pair.app, extension):
         eventually(lambda: process.get("/notes/1").status in (404, 410), 5)
         assert process.get("/notes/1", sync_policy="fetch-policy=FETCH_FROM_CACHE").status in (404, 410)
+
+
+def trees(pair):
+    """Names and digests of all bodies, by location."""
+    return [
+        {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in (pair.folder / side).glob("*.bodies/??/*")}
+        for side in ("app", "group")]
+
+
+def test_M01_after_many_random_writes_both_locations_have_the_same(origin, pair):
+    origin.start()
+    pair.app.await_drained(20)
+    dice = random.Random(1)
+    for number in range(400):
+        target = f"/notes/{dice.randrange(30)}"
+        if dice.random() < 0.25:
+            pair.app.delete(target)
+        else:
+            pair.app.put(target, {"id": target, "text": LONG[:dice.choice((10, 20_000))] + str(number)})
+    found = pair.app.call("POST", "/cache/stores/notes/verify").json()
+    assert (found["copied"], found["damaged"], found["failures"]) == (0, 0, 0)
+    primary, mirror = trees(pair)
+    assert primary.items() <= mirror.items() and len(primary) > 1  # what other processes may still need stays for a while
+    assert all(name == digest for name, digest in mirror.items())
+
+
+def test_M09_a_mirror_for_a_store_that_is_filled_gets_all_of_it(origin, holdfast_with, tmp_path):
+    holdfast = holdfast_with(storeRoots=[str(tmp_path)])
+    Pair.attach(holdfast, location={"primary": str(tmp_path / "app")})
+    for number in range(300):
+        origin.put(f"/notes/{number}", {"id": number})
+        assert holdfast.get(f"/notes/{number}").status == 200
+    origin.stop()
+    queued = receipt(holdfast.put("/notes/1", {"id": 1, "text": "new"}))
+    assert holdfast.call("DELETE", "/cache/stores/notes?leave=true").status == 204
+    Pair.attach(holdfast, location={"primary": str(tmp_path / "app"), "mirror": str(tmp_path / "group")})
+
+    def mirror():
+        return holdfast.call("GET", "/cache/stores/notes").json()["mirror"]
+
+    eventually(lambda: not mirror()["comparing"] and not mirror()["behind"])
+    assert mirror()["copied"] >= 300 and mirror()["done"] >= mirror()["total"] >= 300
+    extension = holdfast_with(storeRoots=[str(tmp_path)])
+    Pair.attach(extension, location={"mirror": str(tmp_path / "group")}, role="extension")
+    assert extension.call("GET", "/cache/stores/notes").json()["entries"] == 300
+    assert extension.operation(queued)["state"] == "pending"
+    assert extension.get("/notes/1").json()["text"] == "new"
+
+
+@pytest.mark.parametrize("fault", MIRROR_FAULTS)
+def test_an_extension_whose_mirror_takes_nothing_says_so_and_heals(faults, pair, fault):
+    extension = pair.make(environment=faults.environment, storeRoots=[str(pair.folder)])
+    Pair.attach(extension, location={"mirror": str(pair.folder / "group")}, role="extension")
+    MIRROR_FAULTS[fault](faults)
+    answer = extension.put("/notes/7", {"id": "7"})
+    # What a disk can't read SQLite takes for damage.
+    assert answer.status == (500 if fault == "unreadable" else 507), answer
+    assert answer.json()["location"] == "mirror"
+    assert "accepted" not in answer.json()
+    faults.set()
+    identifier = receipt(eventually(lambda: (it := extension.put("/notes/7", {"id": "7"})).status == 202 and it, 20))
+    eventually(lambda: pair.app.operation(identifier).get("state") == "pending", 20)
+    pair.check_healed()
+
+
+def test_a_strict_store_reads_from_no_location_alone_and_says_which_one_is_missing(origin, holdfast_with, tmp_path):
+    holdfast = holdfast_with(storeRoots=[str(tmp_path)])
+    location = {"primary": str(tmp_path / "app"), "mirror": str(tmp_path / "group")}
+    (tmp_path / "group").write_text("in the way")
+    asked = {"name": "notes", "paths": ["/notes/**"], "location": location, "mirrorStrict": True}
+    answer = holdfast.call("POST", "/cache/stores", asked)
+    assert (answer.status, answer.json()["location"]) == (409, "mirror")
+    (tmp_path / "group").unlink()
+    assert holdfast.call("POST", "/cache/stores", asked).status == 201
+    origin.put("/notes/1", NOTE)
+    assert holdfast.get("/notes/1").json() == NOTE
+    origin.stop()
+    shutil.rmtree(tmp_path / "group")
+    answer = holdfast.get("/notes/1", sync_policy="fetch-policy=FETCH_FROM_CACHE")
+    assert answer.status >= 500 and answer.json()["location"] == "mirror", answer
+
+
+def test_a_location_that_is_not_allowed_is_named(holdfast_with, tmp_path):
+    holdfast = holdfast_with(storeRoots=[str(tmp_path)])
+    for primary, mirror, named in (("/elsewhere", str(tmp_path), "primary"), (str(tmp_path), "/elsewhere", "mirror")):
+        answer = holdfast.call("POST", "/cache/stores", {
+            "name": "notes", "paths": ["/notes/**"], "location": {"primary": primary, "mirror": mirror}})
+        assert (answer.status, answer.json()["location"]) == (403, named)
+
+
+def test_the_primary_location_moves_under_load_and_every_write_arrives_once(origin, pair):
+    origin.start()
+    pair.app.await_drained(20)
+    pair.app.call("PUT", "/cache/suspended", {"suspended": True})
+    origin.stop()
+    accepted, failures, ends = [], [], threading.Event()
+
+    def work(worker):
+        number = 0
+        while not ends.is_set():
+            answer = pair.app.put(f"/notes/w{worker}-{number}", {"id": number})
+            if answer.status != 202:
+                failures.append(answer)
+            accepted.append(f"/notes/w{worker}-{number}")
+            if pair.app.get("/notes/1").status != 200 or pair.app.get(accepted[0]).status != 200:
+                failures.append("a read failed")
+            number += 1
+
+    workers = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for worker in workers:
+        worker.start()
+    for name in ("one", "two", "three"):
+        answer = pair.app.call("PUT", "/cache/stores/notes", {"location": {"primary": str(pair.folder / name)}})
+        assert answer.status == 200, answer
+    ends.set()
+    for worker in workers:
+        worker.join()
+    assert not failures
+    assert sorted(path.name for path in pair.folder.iterdir()) == ["group", "three"]
+    pair.app.restart()
+    origin.start()
+    pair.app.call("PUT", "/cache/suspended", {"suspended": False})
+    pair.app.await_drained(60)
+    assert [len(origin.seen("PUT", target)) for target in accepted] == [1] * len(accepted)
+
+
+@pytest.mark.parametrize("point", ["create /new/ kill 5 1", "write /new/holdfast kill 20 1", "rename stores.json kill 0 1",
+                                   "unlink /app/ kill 0 1", "unlink /app/ kill 3 1"])
+def test_a_move_that_is_killed_leaves_all_there(faults, pair, point):
+    faults.set(point)
+    answer = pair.app.attempt("PUT", "/cache/stores/notes", {"location": {"primary": str(pair.folder / "new")}})
+    assert answer is None, answer
+    faults.set()
+    pair.app.process.wait(10)
+    pair.app.start()
+    pair.check_reads()
+    pair.check_healed()

@@ -141,7 +141,9 @@ final class StoreManager: StoreKeeping {
                 throw Problem(.badRequest, "The configuration has this store. Change its location there.")
             }
             let folder = try folder(of: .primary, location)
-            guard try folder != self.folder(of: .primary, request.location) else { return try await describe(request) }
+            if try folder.hasSameBytes(as: self.folder(of: .primary, request.location)) {
+                return try await describe(request)
+            }
             do {
                 let move = try await store.beginMove(to: folder)
                 try await queue.takingIn {

@@ -23,10 +23,9 @@ final class BodyFolder: Sendable {
 
     private let state = Mutex(State())
     private let path: String
-    /// Whether other processes place and remove files here too.
-    private let isShared: Bool
-    /// How long what nobody refers to stays in a shared folder, in seconds: another process may be about to.
-    private static let sharedPatience = 600.0
+    /// How long what nobody refers to stays in a folder where other processes place files too, in seconds: one may be about to. nil
+    /// where this process is alone.
+    private let patience: Double?
     private let writer = UInt32.random(in: 0...(.max))
     /// Called with a digest that may have no row when its last hold has ended.
     private let released: @Sendable (Digest) -> Void
@@ -34,14 +33,13 @@ final class BodyFolder: Sendable {
     private var quarantine: String { path + "/quarantine" }
 
     /// Makes the folders and removes what unfinished uploads left.
-    init(path: String, isShared: Bool, released: @escaping @Sendable (Digest) -> Void) throws(FileError) {
+    init(path: String, patience: Double?, released: @escaping @Sendable (Digest) -> Void) throws(FileError) {
         self.path = path
-        self.isShared = isShared
+        self.patience = patience
         self.released = released
         try Folder.make(path)
         try Folder.make(path + "/tmp")
-        for name in Folder.names(path + "/tmp")
-        where !isShared || Self.isOld(path + "/tmp/" + name) {
+        for name in Folder.names(path + "/tmp") where isOld(path + "/tmp/" + name) {
             _ = unsafe unlink(path + "/tmp/" + name)
         }
         let setAside = Self.digests(in: path + "/quarantine")
@@ -76,7 +74,7 @@ final class BodyFolder: Sendable {
         try Folder.make(folder)
         let error: FileError? = state.withLock { state in
             // In a shared folder the new file's age tells others to leave it alone.
-            let isKnown = !isShared && has(digest) && state.verified.contains(digest)
+            let isKnown = patience == nil && has(digest) && state.verified.contains(digest)
             if isKnown {
                 _ = unsafe unlink(temporaryPath)
             } else {
@@ -154,7 +152,7 @@ final class BodyFolder: Sendable {
                 return false
             }
             let path = path(of: digest)
-            guard !isShared || Self.isOld(path) else { return false }
+            guard isOld(path) else { return false }
             _ = unsafe unlink(path)
             state.verified.remove(digest)
             return true
@@ -162,11 +160,12 @@ final class BodyFolder: Sendable {
     }
 
     /// Whether a file has not been changed for as long as another process may take to refer to it.
-    private static func isOld(_ path: String) -> Bool {
+    private func isOld(_ path: String) -> Bool {
+        guard let patience else { return true }
         var status = stat()
         var now = timespec()
         guard unsafe stat(path, &status) == 0, unsafe clock_gettime(CLOCK_REALTIME, &now) == 0 else { return true }
-        return Double(now.tv_sec - status.st_ctim.tv_sec) > sharedPatience
+        return Double(now.tv_sec - status.st_ctim.tv_sec) >= patience
     }
 
     /// Whether there is a file of the digest, whatever its bytes.

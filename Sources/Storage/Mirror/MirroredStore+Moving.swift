@@ -1,5 +1,6 @@
 package import CacheCore
 import Glibc
+import HTTPModel
 import Synchronization
 
 extension MirroredStore {
@@ -19,7 +20,7 @@ extension MirroredStore {
         var plan = plan
         plan.primary = folder
         let files = DatabaseFiles(folder: folder, name: plan.file)
-        guard folder != plan.mirror, files.identity == nil else {
+        guard !folder.hasSameBytes(as: plan.mirror), files.identity == nil else {
             throw .side(.primary, .failed(reason: "a store lies there already"))
         }
         var opened = State()

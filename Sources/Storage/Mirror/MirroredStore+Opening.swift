@@ -1,5 +1,6 @@
 package import CacheCore
 import Glibc
+import HTTPModel
 import Synchronization
 
 extension MirroredStore {
@@ -9,7 +10,7 @@ extension MirroredStore {
         _ plan: MirrorPlan, clock: any Clock, log: any Log, view: (any HitView)?,
         rule: any Reconciling = NewestCommitWins()
     ) async throws(StoreOpenError) -> MirroredStore {
-        guard plan.primary != plan.mirror else {
+        if let primary = plan.primary, primary.hasSameBytes(as: plan.mirror) {
             throw .side(.mirror, .failed(reason: "it is to lie in another folder than the primary location"))
         }
         var state = State()

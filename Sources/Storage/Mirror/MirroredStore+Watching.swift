@@ -32,6 +32,8 @@ extension MirroredStore {
         do throws(StoreError) {
             if let mirror {
                 guard mirror.isInPlace else { throw .failed(reason: "it is no longer in its place") }
+                // Only who is alone with it can salvage it.
+                guard !mirror.shared.files.isMarked else { throw .corrupt(reason: "the database was found damaged") }
                 try await takeOver(from: mirror)
                 if locks?.look(isBusy: mirror.isSending) ?? false { try await inherit() }
             }

@@ -217,21 +217,23 @@ package final class MirroredStore: Store {
         if case .side(let named, let error) = error { return note(error, of: named) }
         // What asks too much of a store that is in order is no failure of it, nor is its end.
         if error == .tooLarge || error == .outdated || error == .closed || error == .full && side == .primary { return }
-        log.write(
-            .error, "a side of a mirrored store failed", [("side", side.rawValue), ("reason", "\(error)")])
         let role = plan.role
-        let lost: SQLiteStore? = state.withLock { state in
+        let (wasIn, lost): (Bool, SQLiteStore?) = state.withLock { state in
             state.status.failures += 1
             state.status.isBehind = role == .app
             // Who can't reach a side that is out anyway delays no attempt to get it back.
-            guard state.sides.contains(where: { $0.side == side }) else { return nil }
+            guard state.sides.contains(where: { $0.side == side }) else { return (false, nil) }
             if clock.now >= state.retryAt {
                 state.retryAt = clock.now + state.pause
                 state.pause = min(state.pause * 2, Self.longestPause)
             }
-            guard error != .full, !isOfOneBody(error) else { return nil }
+            guard error != .full, !isOfOneBody(error) else { return (true, nil) }
             defer { if side == .mirror { state.locks = nil } }
-            return side == .mirror ? state.mirror.take() : state.primary.take()
+            return (true, side == .mirror ? state.mirror.take() : state.primary.take())
+        }
+        if wasIn {
+            log.write(
+                .error, "a side of a mirrored store failed", [("side", side.rawValue), ("reason", "\(error)")])
         }
         if let lost { Task { await lost.close() } }
     }

@@ -10,12 +10,15 @@ struct MirrorFixture: Sendable {
     let clock = ManualClock()
 
     func app(
-        isStrict: Bool = false, strategy: StrategyName = .mixed, view: (any HitView)? = nil
+        isStrict: Bool = false, strategy: StrategyName = .mixed, orphanRetention: Double = 600,
+        view: (any HitView)? = nil
     ) async throws -> MirroredStore {
-        try await MirroredStore.open(
+        var options = StoreOptions(strategy: strategy)
+        options.orphanRetention = orphanRetention
+        return try await MirroredStore.open(
             MirrorPlan(
                 primary: primary.path + "/p", mirror: mirror.path + "/m", file: "holdfast.shared.sqlite", role: .app,
-                isStrict: isStrict, options: StoreOptions(strategy: strategy)),
+                isStrict: isStrict, options: options),
             clock: clock, log: SilentLog(), view: view)
     }
 

@@ -321,6 +321,45 @@ import Testing
         await app.close()
     }
 
+    @Test func `A body that no row refers to goes from a mirror too, after a while`() async throws {
+        let app = try await fixture.app(orphanRetention: 0)
+        try await fixture.put(long, at: "/a", in: app)
+        let folder = fixture.mirror.path + "/m/holdfast.shared.sqlite.bodies/"
+        let orphan = folder + "00/00" + String(repeating: "ab", count: 31)
+        try FileManager.default.createDirectory(atPath: folder + "00", withIntermediateDirectories: true)
+        try Data("left by another process".utf8).write(to: URL(fileURLWithPath: orphan))
+        let end = ContinuousClock.now + .seconds(30)
+        while FileManager.default.fileExists(atPath: orphan), ContinuousClock.now < end {
+            fixture.clock.advance(by: 600)
+            await Task.yield()
+        }
+        #expect(!FileManager.default.fileExists(atPath: orphan))
+        #expect(try await app.verify().copied == 0)
+        await app.close()
+    }
+
+    @Test func `A mirror that another process finds damaged is let go of, and salvaged by who is alone with it`()
+        async throws
+    {
+        let app = try await fixture.app()
+        let helper = try await fixture.extension()
+        try await fixture.put("one", at: "/a", in: app)
+        let files = DatabaseFiles(folder: fixture.mirror.path + "/m", name: "holdfast.shared.sqlite")
+        #expect(files.mark())
+        let end = ContinuousClock.now + .seconds(30)
+        while files.isMarked || !app.status.out.isEmpty || !helper.status.out.isEmpty, ContinuousClock.now < end {
+            fixture.clock.advance(by: 1)
+            await app.look()
+            await helper.look()
+        }
+        #expect(!files.isMarked)
+        #expect(app.status.failures == 1)
+        #expect(try await fixture.text(at: "/a", in: app) == "one")
+        #expect(try await fixture.text(at: "/a", in: helper) == "one")
+        await app.close()
+        await helper.close()
+    }
+
     @Test func `The primary location moves while the store runs`() async throws {
         let app = try await fixture.app()
         for number in 0..<300 { try await fixture.put("v\(number)", at: "/\(number)", in: app) }
