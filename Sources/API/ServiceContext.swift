@@ -52,7 +52,7 @@ package final class ServiceContext: Sendable {
     }
 
     /// Tells the listeners that something of the entry has changed.
-    func announce(_ entry: Entry) {
+    package func announce(_ entry: Entry) {
         events.emit(.entry(entry.key, state: state(of: entry), deleted: entry.copies.first?.isGone ?? false))
     }
 

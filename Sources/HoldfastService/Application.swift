@@ -55,9 +55,10 @@ struct Application {
         let connectivity = Connectivity(origin: origin, clock: clock, settings: settings, events: events, log: log)
         let queue = OperationQueue(store: store, clock: clock, events: events, settings: settings)
         do { try await queue.load() } catch { throw ConfigurationError("the queue can't be read: \(error)") }
+        let locations = StoreLocations(data: configuration.data, roots: configuration.storeRoots)
         let stores = StoreManager(
             router: store, queue: queue,
-            locations: StoreLocations(data: configuration.data, roots: configuration.storeRoots),
+            locations: locations,
             data: configuration.data, options: options, clock: clock, events: events, log: log, view: view)
         do { try await stores.open(configuration.stores) } catch {
             await store.close()
@@ -96,11 +97,22 @@ struct Application {
             store: store, network: connectivity, credentials: credentials, sources: sources, settings: settings,
             clock: clock, log: log, entries: entries)
         connectivity.onOnline { refresher.wake() }
+        let pinChanged: @Sendable (EntryKey, PinPriority?) -> Void = { key, priority in
+            queue.pinChanged(key, to: priority)
+            refresher.pinChanged(key, to: priority)
+        }
+        let files = SnapshotFolder(beside: standard) { try locations.resolve($0) }
+        var works = ActionWorks.all(
+            store: store, network: connectivity, credentials: credentials, sources: sources, settings: settings,
+            originBase: origin.base, entries: entries, stores: stores, clock: clock, log: log,
+            pinned: { entry in
+                pinChanged(entry.key, entry.pin)
+                context.announce(entry)
+            })
+        works[.export] = ExportWork(context: context, files: files)
+        works[.import] = ImportWork(context: context, files: files)
         let actions = ActionRunner(
-            store: standard, network: connectivity, clock: clock, events: events, log: log,
-            works: ActionWorks.all(
-                store: store, network: connectivity, credentials: credentials, sources: sources, entries: entries,
-                stores: stores, clock: clock, log: log))
+            store: standard, network: connectivity, clock: clock, events: events, log: log, works: works)
         connectivity.onOnline { actions.wake() }
         let service = Service(
             context: context, view: view, writes: WriteService(context: context, flights: flights),
@@ -109,10 +121,7 @@ struct Application {
                 stores: stores, actions: actions, invalidateView: { view.invalidateAll() },
                 isReady: { readiness.isReady.load(ordering: .relaxed) },
                 pinned: { refresher.pinnedCount },
-                pinChanged: { key, priority in
-                    queue.pinChanged(key, to: priority)
-                    refresher.pinChanged(key, to: priority)
-                }),
+                pinChanged: pinChanged),
             counters: counters, flights: flights)
         do {
             let addresses = configuration.listen + (configuration.manageListen.map { [$0] } ?? [])

@@ -42,13 +42,42 @@ extension SQLiteStore {
     /// The body's file, once all of it was compared with its digest in this process: in steps, so that reads of others come between.
     private func open(_ content: Content) async throws(StoreError) -> FileHandle {
         let file = try await files.run { [shared] () throws(StoreError) in try shared.bodies.open(content) }
-        guard !shared.bodies.isVerified(content.digest) else { return file }
+        if !shared.bodies.isVerified(content.digest) { _ = try await compare(file, with: content.digest) }
+        return file
+    }
+
+    /// How many bytes it has; throws where they are not those of the digest.
+    private func compare(_ file: FileHandle, with digest: Digest) async throws(StoreError) -> Int64 {
         let check = BodyCheck(file)
         while try await files.run({ () throws(StoreError) in try check.step() }) {}
-        try await files.run { [shared] () throws(StoreError) in
-            try shared.bodies.settle(content.digest, found: check.finish())
+        return try await files.run { [shared] () throws(StoreError) in
+            let length = check.length
+            try shared.bodies.settle(digest, found: check.finish())
+            return length
         }
-        return file
+    }
+
+    package func bodyCount() async throws(StoreError) -> Int64 {
+        try await files.run { [shared] () throws(StoreError) in Int64(shared.bodies.digests().count) }
+    }
+
+    package func examine(part: Int) async throws(StoreError) -> BodyExamination {
+        var found = BodyExamination()
+        let digests = try await files.run { [shared] () throws(StoreError) in shared.bodies.digests(part: part) }
+        for digest in digests {
+            // What goes meanwhile is not missing.
+            let content = Content(digest: digest, length: 0, inline: nil, hold: shared.bodies.hold(digest))
+            guard shared.bodies.has(digest) else { continue }
+            found.checked += 1
+            do throws(StoreError) {
+                let file = try await files.run { [shared] () throws(StoreError) in try shared.bodies.open(content) }
+                found.bytes += try await compare(file, with: digest)
+            } catch {
+                guard case .corrupt = error else { throw error }
+                found.damaged += 1
+            }
+        }
+        return found
     }
 
     package func file(of content: Content) async throws(StoreError) -> String? {

@@ -1,8 +1,14 @@
 """Jobs in the background: accepted on disk, run few at a time, resumed after a crash, canceled by a call."""
 
 import contextlib
+import hashlib
+import os
+import shutil
 import threading
 
+import pytest
+
+from cache_lab import Reply
 from service import eventually, stays
 from test_events import Listener
 
@@ -163,3 +169,167 @@ def test_what_is_no_action_is_refused(holdfast):
         assert (answer.status, answer.json()["type"]) == (400, "/problems/bad-json")
     assert holdfast.call("GET", "/cache/actions").json() == {"items": []}
     assert holdfast.call("GET", "/cache/actions/none").status == 404
+
+
+def test_a_prefetch_downloads_its_targets_ahead_and_pins_them(origin, holdfast):
+    body = bytes(range(256)) * 4096
+    origin.put("/files/1", body, content_type="application/octet-stream")
+    origin.put("/items/1", {"v": 1})
+    done = finished(holdfast, submit(
+        holdfast, type="prefetch", targets=["/files/1", "/items/1", "/items/none?q=1"], pin="high"))
+    assert done["progress"] == {"done": 3, "total": 3, "bytes": len(body) + len(b'{"v": 1}') + len(b'{"error":"absent"}')}
+    assert (done["statistics"]["fetched"], done["statistics"]["pinned"]) == (3, 3)
+    holdfast.call("PUT", "/cache/network", {"offline": True})
+    assert holdfast.call("GET", "/files/files/1").body == body
+    assert holdfast.get("/items/1").json() == {"v": 1}
+    for target in ("/files/1", "/items/1"):
+        assert holdfast.call("GET", f"/cache/entry/pin?target={target}").json() == {"priority": "high"}
+
+
+def test_a_prefetch_of_a_collection_brings_all_pages_and_members_and_keeps_them(origin, holdfast):
+    for n in range(4):
+        origin.put(f"/items/{n}", {"id": n, "long": "text"})
+    origin.script("/items", Reply(["Content-Type: application/json", 'Link: </items?page=2>; rel="next"'], 200,
+                                  b'[{"id":0},{"id":1}]'))
+    origin.script("/items?page=2", Reply(["Content-Type: application/json"], 200, b'[{"id":2},{"id":3}]'))
+    done = finished(holdfast, submit(holdfast, type="prefetch", collection="/items", pin="normal"))
+    assert (done["progress"]["done"], done["progress"]["total"]) == (6, 6)
+    assert done["statistics"]["pinned"] == 6
+    holdfast.call("PUT", "/cache/network", {"offline": True})
+    for n in range(4):
+        assert holdfast.get(f"/items/{n}").json() == {"id": n, "long": "text"}
+
+
+def test_a_prefetch_follows_the_links_of_a_document(origin, holdfast):
+    origin.put("/feed", {"entries": [{"url": "/items/1"}, {"url": origin.url + "/items/2"},
+                                     {"url": "http://elsewhere.invalid/x"}]})
+    for n in (1, 2):
+        origin.put(f"/items/{n}", {"v": n})
+    done = finished(holdfast, submit(holdfast, type="prefetch", document="/feed", links="/entries/*/url"))
+    assert done["progress"]["done"] == 3
+    holdfast.call("PUT", "/cache/network", {"offline": True})
+    assert [holdfast.get(f"/items/{n}").json()["v"] for n in (1, 2)] == [1, 2]
+
+
+def test_a_prefetch_that_is_killed_fetches_the_rest(origin, holdfast):
+    targets = [f"/items/{n:02}" for n in range(40)]
+    for target in targets:
+        origin.put(target, {"v": 1})
+        origin.order(path=target, delay=0.1)
+    identifier = submit(holdfast, type="prefetch", targets=targets)
+    eventually(lambda: action(holdfast, identifier)["progress"]["done"] >= 10)
+    holdfast.restart()
+    done = finished(holdfast, identifier)
+    assert (done["progress"]["done"], done["progress"]["total"]) == (40, 40)
+    assert {r.path for r in origin.seen("GET")} == set(targets)
+    # What was on its way is asked for again, and copies that were not yet written behind.
+    assert len(origin.seen("GET")) <= 40 + 25
+
+
+def test_a_prefetch_is_of_its_callers_own_entries(origin, holdfast):
+    origin.put("/items/1", {"v": 1})
+    mine = {"Authorization": "Basic bWU6bWU="}
+    answer = holdfast.call("POST", "/cache/actions", {"type": "prefetch", "targets": ["/items/1"]}, headers=mine)
+    finished(holdfast, answer.json()["id"])
+    assert origin.seen("GET", "/items/1")[0].headers["authorization"] == mine["Authorization"]
+    holdfast.call("PUT", "/cache/network", {"offline": True})
+    assert holdfast.call("GET", "/resources/items/1", headers=mine).json() == {"v": 1}
+    assert holdfast.get("/items/1").status == 504
+
+
+def test_a_secret_in_a_target_is_never_kept(holdfast):
+    answer = holdfast.call("POST", "/cache/actions", {"type": "prefetch", "targets": ["/items?access_token=s3cret"]})
+    assert (answer.status, answer.json()["type"]) == (400, "/problems/bad-target")
+    assert "s3cret" not in answer.body.decode()
+
+
+def test_a_verification_sets_aside_what_is_damaged(origin, holdfast):
+    bodies = {f"/files/{n}": bytes([n]) * 300_000 for n in range(3)}
+    for target, body in bodies.items():
+        origin.put(target, body, content_type="image/png")
+        assert holdfast.call("GET", "/files" + target).body == body
+    path = holdfast.call("GET", "/cache/entry?target=/files/1").json()["serverCopy"]["path"]
+    assert finished(holdfast, submit(holdfast, type="verify"))["statistics"]["damaged"] == 0
+    os.chmod(path, 0o600)
+    with open(path, "r+b") as file:
+        file.seek(1000)
+        file.write(b"x")
+    done = finished(holdfast, submit(holdfast, type="verify", store="default"))
+    assert done["progress"] == {"done": 3, "total": 3, "bytes": 600_000}
+    assert done["statistics"]["damaged"] == 1
+    assert holdfast.call("GET", "/files/files/1").body == bodies["/files/1"]
+    assert finished(holdfast, submit(holdfast, type="verify"))["statistics"]["damaged"] == 0
+
+
+def test_both_sides_of_a_mirrored_store_are_reconciled_and_verified(origin, holdfast):
+    attached = holdfast.call("POST", "/cache/stores", {
+        "name": "m", "paths": ["/files/**"], "location": {"primary": "one", "mirror": "two"}})
+    assert attached.status == 201, attached
+    body = os.urandom(300_000)
+    origin.put("/files/1", body, content_type="image/png")
+    assert holdfast.call("GET", "/files/files/1").body == body
+    assert finished(holdfast, submit(holdfast, type="reconcile", store="m"))["progress"]["total"] > 0
+    copy = next((holdfast.data / "two").rglob(hashlib.sha256(body).hexdigest()))
+    copy.chmod(0o600)
+    copy.write_bytes(b"damaged")
+    done = finished(holdfast, submit(holdfast, type="verify", store="m"))
+    assert done["statistics"]["repaired"] == 1
+    assert copy.read_bytes() == body
+    failed = finished(holdfast, submit(holdfast, type="reconcile", store="default"), "failed")
+    assert failed["problem"]["type"] == "/problems/bad-request"
+
+
+def test_a_snapshot_goes_through_a_file(origin, holdfast_with):
+    first, second = holdfast_with(), holdfast_with()
+    body = os.urandom(300_000)
+    origin.put("/files/1", body, content_type="image/png")
+    origin.put("/items/1", {"v": 1})
+    assert first.call("GET", "/files/files/1").body == body and first.get("/items/1").status == 200
+    done = finished(first, submit(first, type="export", file="backup.ndjson"))
+    file = first.data / "backup.ndjson"
+    assert done["progress"] == {"done": 2, "total": 2, "bytes": file.stat().st_size}
+    assert file.read_bytes().splitlines()[-1].startswith(b'{"end"') and file.stat().st_mode & 0o777 == 0o600
+    shutil.copy(file, second.data / "from.ndjson")
+    done = finished(second, submit(second, type="import", file="from.ndjson"))
+    assert done["progress"] == {"done": 2, "total": 2, "bytes": file.stat().st_size}
+    second.call("PUT", "/cache/network", {"offline": True})
+    assert second.call("GET", "/files/files/1").body == body
+    assert second.get("/items/1").json() == {"v": 1}
+
+
+def test_what_is_cut_is_not_taken_in_and_says_which_line(origin, holdfast):
+    filled(origin, holdfast, "/items/1")
+    finished(holdfast, submit(holdfast, type="export", file="whole.ndjson"))
+    lines = (holdfast.data / "whole.ndjson").read_bytes().splitlines(keepends=True)
+    (holdfast.data / "cut.ndjson").write_bytes(b"".join(lines[:-1]))
+    failed = finished(holdfast, submit(holdfast, type="import", file="cut.ndjson"), "failed")
+    assert failed["problem"]["type"] == "/problems/bad-snapshot" and f"Line {len(lines)} " in failed["problem"]["detail"]
+    absent = finished(holdfast, submit(holdfast, type="import", file="none.ndjson"), "failed")
+    assert absent["problem"]["type"] == "/problems/not-found"
+
+
+@pytest.mark.parametrize("kind", ["export", "import"])
+def test_only_snapshots_under_the_roots_are_read_and_written(holdfast, tmp_path, kind):
+    (holdfast.data / "link.ndjson").symlink_to(tmp_path / "out.ndjson")
+    (tmp_path / "out.ndjson").write_text("")
+    (holdfast.data / "inner.ndjson").symlink_to(holdfast.data / "holdfast.sqlite")
+    for file in ("../out.ndjson", "a/../../out.ndjson", str(tmp_path / "out.ndjson"), "/etc/passwd", "link.ndjson",
+                 "holdfast.sqlite", "inner.ndjson", "partition.key", "x\u0000.ndjson", ""):
+        answer = holdfast.call("POST", "/cache/actions", {"type": kind, "file": file})
+        assert answer.status in (400, 403), (file, answer)
+        assert str(tmp_path) not in answer.json()["detail"]
+    assert holdfast.call("GET", "/cache/actions").json() == {"items": []}
+
+
+def test_an_export_that_is_killed_is_made_whole_afterwards(origin, holdfast):
+    for n in range(20):
+        origin.put(f"/files/{n}", os.urandom(4 << 20), content_type="image/png")
+        assert holdfast.call("GET", f"/files/files/{n}").status == 200
+    identifier = submit(holdfast, type="export", file="backup.ndjson")
+    eventually(lambda: action(holdfast, identifier)["progress"]["done"] >= 1, every=0.005)
+    holdfast.kill()
+    assert not (holdfast.data / "backup.ndjson").exists()
+    holdfast.start()
+    assert finished(holdfast, identifier)["progress"]["done"] == 20
+    assert len((holdfast.data / "backup.ndjson").read_bytes().splitlines()) > 20
+    assert not (holdfast.data / "backup.ndjson.new").exists()

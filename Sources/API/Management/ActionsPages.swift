@@ -32,11 +32,16 @@ extension ManagementService {
         let request = try ActionRequest(json: try await call.json())
         if request.isOfStores { try call.needsFull() }
         let partitions = try call.visiblePartitions()
+        for target in request.targets where Secrets.hasSecretParameter(target, settings: call.settings) {
+            throw Problem(.badTarget, "\(target.path) has a secret in its query: it is never kept, nor is its name.")
+        }
         guard stores.mode != .no else { throw Problem(.cacheDisabled, "Set another mode than no first.") }
         let now = context.clock.now
         let action = Action(
             id: IDs.record(now: now), request: request, partition: call.partition, partitions: partitions,
-            stores: request.stores(among: stores.patterns), createdAt: now)
+            stores: try request.stores(among: stores.patterns), createdAt: now)
+        // The work goes on when the client has left.
+        if request.needsOrigin { context.credentials.offered(call.credentials, for: call.partition) }
         return .json(
             try await actions.submit(action).json(), status: 202, fields: ["Location": "/cache/actions/" + action.id])
     }

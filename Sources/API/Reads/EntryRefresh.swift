@@ -24,7 +24,9 @@ package struct EntryRefresh: EntryRefreshing {
             originFields: OriginFields.make(head, settings: settings), settings: settings,
             hasSecretParameter: Secrets.hasSecretParameter(key.target, settings: settings))
         guard !request.isTemporary else { return }
-        let copies = (stored?.copies ?? []).filter { Selecting.matches($0, request: head.fields) }
+        let copies = (stored?.copies ?? []).filter {
+            Selecting.matches($0, request: head.fields) && context.store.holds($0.content)
+        }
         let flight = Flight()
         let fetch = Fetch(
             context: context, counters: counters, request: request, policy: request.policy(entry: stored),

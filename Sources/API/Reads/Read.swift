@@ -86,7 +86,8 @@ struct Read: Sendable {
                 return try await serve(error, detail: nil, isStale: false)
             }
             try await ask(
-                revalidate: overlay.usable(revalidate), stale: stale,
+                // Of a body that is gone the origin is asked for the bytes: 304 would leave nothing to answer with.
+                revalidate: overlay.usable(revalidate).filter { context.store.holds($0.content) }, stale: stale,
                 forward: CacheStatus.ForwardReason(rawValue: forward) ?? .miss)
         case .refuse(let problem, let wantsRefresh):
             if wantsRefresh { refresh() }

@@ -6,8 +6,10 @@ struct SnapshotExport: Sendable {
     /// Whether those of all partitions, with their key, or what is nobody's alone.
     let isWhole: Bool
 
-    /// Gives the snapshot to `write` piece by piece.
-    func run(_ write: ([UInt8]) async throws -> Void) async throws {
+    /// Gives the snapshot to `write` piece by piece. `entryDone` is told after each entry.
+    func run(
+        _ write: ([UInt8]) async throws -> Void, entryDone: () async -> Void = {}
+    ) async throws {
         let hash = context.hash(.sha256)
         func send(_ line: SnapshotLine) async throws {
             let bytes = line.bytes(context.digest)
@@ -32,6 +34,7 @@ struct SnapshotExport: Sendable {
                     try await pieces(of: copy.content) { try await send(.body($0)) }
                 }
                 count += 1
+                await entryDone()
             }
         } while after != nil
         try await write(

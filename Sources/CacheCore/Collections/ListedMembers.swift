@@ -8,6 +8,16 @@ package enum ListedMembers {
             && !urlFields.contains { fields[$0].map { !$0.isEmpty } ?? false }
     }
 
+    /// The page behind that one. nil: it is the last. Some nil: the next one is named and does not lie under the origin.
+    package static func nextPage(
+        after target: Target, fields: HTTPFields, urlFields: [String], originBase: String
+    ) -> Target?? {
+        var reference = LinkField.next(in: fields)
+        for name in urlFields where reference == nil { reference = fields[name] }
+        guard let reference, !reference.isEmpty else { return .none }
+        return .some(target.resolving(reference, under: originBase))
+    }
+
     /// The copy of a member that its list gives: as old as the list, never fresh, and with a validator only where the list
     /// gave one.
     package static func copy(

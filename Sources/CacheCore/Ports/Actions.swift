@@ -24,9 +24,15 @@ package protocol ActionKeeping: Sendable {
 
 /// The work of one type of action.
 package protocol ActionWork: Sendable {
+    /// Refuses, with a `Problem`, what can be seen not to be possible before it is accepted.
+    func check(_ request: ActionRequest) throws
     /// Does the work, in parts between which it looks for `Task.isCancelled`. False: it was stopped before its end, and goes on when
     /// it is called again, from what the progress tells. Throws why it failed.
     func run(_ turn: ActionTurn) async throws -> Bool
+}
+
+extension ActionWork {
+    package func check(_ request: ActionRequest) throws {}
 }
 
 /// One run of an action, as its work sees it.

@@ -249,6 +249,11 @@ package protocol Store: Sendable {
     /// Begins to take entries in, all or none.
     func intake() async throws(StoreError) -> any EntryIntake
 
+    /// How many bodies have a place of their own.
+    func bodyCount() async throws(StoreError) -> Int64
+    /// Compares those in a part (0 to `StorePart.count`, not included) with their digests, and sets aside what is damaged.
+    func examine(part: Int) async throws(StoreError) -> BodyExamination
+
     func usage() async -> StoreUsage
     /// Writes behind what is not yet on disk.
     func save() async throws(StoreError)
@@ -260,13 +265,16 @@ package protocol Store: Sendable {
     func close() async
 }
 
-// A store that is alone has every target and every body. One that forgets its copies has nothing to save.
+// A store that is alone has every target and every body. One that forgets its copies has nothing to save, and what is in memory
+// no bodies to examine.
 extension Store {
     package func save(for reason: SaveReason) async throws(StoreError) -> Bool {
         try await save()
         return false
     }
     package func setMode(_ mode: CacheMode) async throws(StoreError) {}
+    package func bodyCount() async throws(StoreError) -> Int64 { 0 }
+    package func examine(part: Int) async throws(StoreError) -> BodyExamination { BodyExamination() }
     package func intake() async throws(StoreError) -> any EntryIntake { GatheredIntake(self) }
 
     package func partitionKey(of target: Target) -> [UInt8] { partitionKey }

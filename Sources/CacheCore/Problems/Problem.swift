@@ -79,7 +79,7 @@ package enum ProblemCode: String, Sendable, Hashable, CaseIterable {
         case .storeDetached: (503, "The store of this target is detached")
         case .storeExists: (409, "A store of this name is attached")
         case .storeUnusable: (409, "The store can't be opened")
-        case .locationNotAllowed: (403, "Stores may not lie there")
+        case .locationNotAllowed: (403, "Nothing may be kept there")
         case .keyReused: (422, "The Idempotency-Key belongs to another request")
         case .offlineUpdateRejected: (503, "The origin is unreachable and the write may not be queued")
         case .methodNotQueueable: (503, "The origin is unreachable and this method can't be queued")

@@ -6,7 +6,7 @@ import Synchronization
 /// Attaches and detaches stores: opens their files, and shows them to the router and the queue in one step. Callable from any
 /// task; one change after the other.
 final class StoreManager: StoreKeeping {
-    private let router: StoreRouter
+    let router: StoreRouter
     private let queue: OperationQueue
     private let locations: StoreLocations
     private let register: StoreRegister

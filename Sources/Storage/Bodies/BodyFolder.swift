@@ -226,6 +226,9 @@ final class BodyFolder: Sendable {
         Folder.names(path).filter { $0.utf8.count == 2 }.flatMap { Self.digests(in: path + "/" + $0) }
     }
 
+    /// Digests of those whose first byte is the part.
+    func digests(part: Int) -> [Digest] { Self.digests(in: path + "/" + Hex.encode([UInt8(part)])) }
+
     private func folder(of digest: Digest) -> String { path + "/" + digest.hex.prefix(2) }
 
     /// Bodies that were set aside and not stored anew since.

@@ -161,6 +161,7 @@ package final class ActionRunner: ActionKeeping {
     // MARK: ActionKeeping
 
     package func submit(_ action: Action) async throws -> Action {
+        try works[action.request.type]?.check(action.request)
         guard guarded.withLock({ !$0.book.isFull }) else {
             throw Problem(
                 .tooManyActions, "\(ActionBook.capacity) wait already. Cancel some, or try again when some are done.",

@@ -21,7 +21,9 @@ struct RefreshWork: ActionWork {
         }
         isWhole = try await forEachPage(of: filter) { entries in
             let keys = entries.map(\.key).filter { pattern.matches($0.target.path) }
-            return await fetches.bring(keys, turn) { entry in (entry?.lastSync ?? 0) < turn.action.createdAt }
+            return await fetches.bring(keys, turn) { entry in
+                !(entry?.isSynced(since: turn.action.createdAt) ?? false)
+            }
         }
         return isWhole
     }

@@ -76,7 +76,10 @@ package struct Lookout: Sendable {
                 guard sighting.status == 200, let document = await json(sighting.content),
                     members.add(page: document, rule: rule)
                 else { return .unreadable }
-                switch nextPage(of: sighting, at: target) {
+                let next = ListedMembers.nextPage(
+                    after: target, fields: sighting.fields, urlFields: context.settings.current.urlFields,
+                    originBase: context.origin.base)
+                switch next {
                 case .none: page = nil
                 case .some(nil): return .unreadable
                 case .some(let next): page = next
@@ -96,14 +99,6 @@ package struct Lookout: Sendable {
     package func bytes(_ content: Content?) async -> [UInt8]? {
         guard let content else { return nil }
         return try? await context.store.bytes(of: content, limit: context.settings.current.maxJSONSize)
-    }
-
-    /// nil: the last page. Some nil: the next one is named and does not lie under the origin.
-    private func nextPage(of sighting: Sighting, at target: Target) -> Target?? {
-        var reference = LinkField.next(in: sighting.fields)
-        for name in context.settings.current.urlFields where reference == nil { reference = sighting.fields[name] }
-        guard let reference, !reference.isEmpty else { return .none }
-        return .some(target.resolving(reference, under: context.origin.base))
     }
 
     /// What selects a representation goes along; preconditions, ranges and what describes a body do not.

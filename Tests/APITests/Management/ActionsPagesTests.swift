@@ -54,6 +54,17 @@ import Testing
         #expect(fixture.actions.submitted.map(\.partitions) == [nil])
     }
 
+    @Test func `A target with a secret in its query is refused, and not named`() async throws {
+        let reply = try await submit(#"{"type":"prefetch","targets":["/a","/b?access_token=s3cret"]}"#)
+        #expect(reply.problem?.code == .badTarget)
+        #expect(reply.problem?.detail.contains("s3cret") == false)
+        #expect(fixture.actions.submitted.isEmpty)
+    }
+
+    @Test func `A store that is not attached has nothing to verify`() async throws {
+        #expect(try await submit(#"{"type":"verify","store":"none"}"#).status == 404)
+    }
+
     @Test func `Another's action is not shown`() async throws {
         let action = Action(
             id: "a", request: .save, partition: PartitionID(high: 9, low: 9), partitions: nil, stores: [], createdAt: 1)

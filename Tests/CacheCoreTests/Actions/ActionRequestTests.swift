@@ -9,6 +9,15 @@ import Testing
     static let requests = [
         #"{"type":"refresh","pattern":"/items/**"}"#,
         #"{"type":"save"}"#,
+        #"{"type":"prefetch","targets":["/a","?x=%2F","","/é"]}"#,
+        #"{"type":"prefetch","collection":"/items?sort=name","pin":"high"}"#,
+        #"{"type":"prefetch","document":"/feed","links":"/entries/*/url","pin":"normal"}"#,
+        #"{"type":"verify"}"#,
+        #"{"type":"verify","store":"ann"}"#,
+        #"{"type":"reconcile","store":"ann"}"#,
+        #"{"type":"export","file":"a.ndjson"}"#,
+        #"{"type":"export","file":"/x/a.ndjson","partitions":"all"}"#,
+        #"{"type":"import","file":"a.ndjson"}"#,
     ]
 
     @Test(arguments: requests) func `What was read is written as it was`(text: String) throws {
@@ -21,13 +30,25 @@ import Testing
 
     static let refused = [
         "[]", "{}", #"{"type":"dance"}"#, #"{"type":7}"#, #"{"type":"save","pattern":"/a"}"#,
-        #"{"type":"refresh","pattern":7}"#, #"{"type":"refresh","pattern":"items"}"#,
+        #"{"type":"refresh","pattern":7}"#, #"{"type":"refresh","pattern":"items"}"#, #"{"type":"prefetch"}"#,
+        #"{"type":"prefetch","targets":[]}"#, #"{"type":"prefetch","targets":"/a"}"#,
+        #"{"type":"prefetch","targets":["/a"],"collection":"/b"}"#, #"{"type":"prefetch","document":"/a"}"#,
+        #"{"type":"prefetch","document":"/a","links":"b"}"#, #"{"type":"prefetch","collection":"/a","links":"/b"}"#,
+        #"{"type":"prefetch","targets":["/a"],"pin":"low"}"#, #"{"type":"verify","store":""}"#,
+        #"{"type":"export"}"#, #"{"type":"export","file":"a\u0000.ndjson"}"#, #"{"type":"import","file":7}"#,
+        #"{"type":"export","file":"a.ndjson","partitions":"mine"}"#,
     ]
 
     @Test(arguments: refused) func `What is none is refused and says why`(text: String) throws {
         let problem = #expect(throws: Problem.self) { try Self.read(text) }
         #expect(problem?.code == .badJSON)
         #expect(problem?.detail.hasPrefix("This is no action: ") == true)
+    }
+
+    @Test(arguments: ["7", #""items""#, #""/a/../b""#, #""//else""#])
+    func `A target is checked as one of a request is`(target: String) throws {
+        let problem = #expect(throws: Problem.self) { try Self.read(#"{"type":"prefetch","collection":\#(target)}"#) }
+        #expect(problem?.code == .badTarget)
     }
 
     private static let patterns = [
@@ -39,12 +60,27 @@ import Testing
         ("/**", ["default", "a", "deep"]), ("/a/**", ["a", "deep"]), ("/a/1", ["a"]), ("/b/**", ["default"]),
         ("/a/x/deep", ["a", "deep"]), ("/z", ["deep"]), ("/*", ["default", "a", "deep"]),
     ])
-    func `A refresh is of the stores that may have what it covers`(pattern: String, stores: [String]) {
-        #expect(ActionRequest.refresh(PathPattern(pattern)).stores(among: Self.patterns) == stores)
+    func `A refresh is of the stores that may have what it covers`(pattern: String, stores: [String]) throws {
+        #expect(try ActionRequest.refresh(PathPattern(pattern)).stores(among: Self.patterns) == stores)
     }
 
-    @Test func `Saving is of all stores`() {
-        #expect(ActionRequest.save.stores(among: Self.patterns) == ["default", "a", "deep"])
+    @Test(arguments: [
+        (#"{"type":"prefetch","targets":["/a/1","/b","/a/x/deep?y"]}"#, ["default", "a", "deep"]),
+        (#"{"type":"prefetch","targets":["/a/1","/a/2"]}"#, ["a"]),
+        (#"{"type":"prefetch","collection":"/a/x"}"#, ["a", "deep"]),
+        (#"{"type":"prefetch","collection":"/b/?p=2"}"#, ["default"]),
+        (#"{"type":"prefetch","document":"/b","links":""}"#, ["default", "a", "deep"]),
+        (#"{"type":"verify","store":"a"}"#, ["a"]), (#"{"type":"reconcile"}"#, ["default", "a", "deep"]),
+        (#"{"type":"save"}"#, ["default", "a", "deep"]),
+    ])
+    func `Others are of the stores that they name or that have what they name`(text: String, stores: [String]) throws {
+        #expect(try Self.read(text).stores(among: Self.patterns) == stores)
+    }
+
+    @Test func `A store that is not attached is refused`() throws {
+        let request = try Self.read(#"{"type":"verify","store":"none"}"#)
+        let problem = #expect(throws: Problem.self) { try request.stores(among: Self.patterns) }
+        #expect(problem?.code == .notFound)
     }
 
     @Test(arguments: [
