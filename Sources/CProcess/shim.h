@@ -1,5 +1,7 @@
-// What a process is started with, where Swift 6 can't read C's global variables itself.
+// What a process is started with, where Swift 6 can't read C's global variables itself; and its memory.
 #include <getopt.h>
+#include <malloc.h>
+#include <stdio.h>
 #include <unistd.h>
 
 static inline void hl_getopt_reset(void) {
@@ -17,3 +19,19 @@ extern char **environ;
 
 /// The environment, `NAME=value` each, ended by NULL.
 static inline char **hl_environment(void) { return environ; }
+
+/// Bytes in memory beyond what the allocator has given out: what it keeps free, and some MiB of program.
+static inline size_t hl_spare_memory(void) {
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file) {
+        if (fscanf(file, "%*d %ld", &pages) != 1) pages = 0;
+        fclose(file);
+    }
+    struct mallinfo2 info = mallinfo2();
+    size_t resident = (size_t)pages * (size_t)sysconf(_SC_PAGESIZE), used = info.uordblks + info.hblkhd;
+    return resident > used ? resident - used : 0;
+}
+
+/// Gives whole pages that the allocator keeps free back to the system.
+static inline void hl_return_memory(void) { malloc_trim(0); }

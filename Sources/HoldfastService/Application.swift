@@ -22,6 +22,7 @@ struct Application {
     private let server: EventServer<Service<ShardedHitView>>
     private let view: ShardedHitView
     private let hub: EventHub
+    private let spareMemory: Task<Void, Never>
     private let readiness: Readiness
 
     /// Whether start is over and stop has not begun.
@@ -153,6 +154,7 @@ struct Application {
         self.actions = actions
         self.view = view
         self.hub = hub
+        spareMemory = SpareMemory.keepReturning(clock)
         log.write(
             .info, "listening",
             [("addresses", server.boundAddresses.joined(separator: ", ")), ("origin", origin.base)])
@@ -177,6 +179,7 @@ struct Application {
     /// Stops listening, lets running work end, saves.
     func stop() async {
         readiness.isReady.store(false, ordering: .relaxed)
+        spareMemory.cancel()
         hub.close()
         refresher.stop()
         await server.stop(deadline: 5)
