@@ -22,7 +22,9 @@ final class WriteBehind: Sendable {
     private let log: any Log
     private let strategy: any WriteStrategy
     private let view: (any HitView)?
-    private let writer = Mutex<Write?>(nil)
+    /// In a struct: a function that a Mutex holds by itself is wrapped once more with each look at it.
+    private struct Writer: Sendable { var write: Write }
+    private let writer = Mutex<Writer?>(nil)
 
     /// Puts changes into the database in one transaction.
     typealias Write =
@@ -36,11 +38,11 @@ final class WriteBehind: Sendable {
     }
 
     /// Set once, before the first commit.
-    func writes(_ write: @escaping Write) { writer.withLock { $0 = write } }
+    func writes(_ write: @escaping Write) { writer.withLock { $0 = Writer(write: write) } }
 
     private func write(_ changes: [StoreChange], _ durable: Bool, _ updatesView: Bool) async throws(StoreError) {
-        guard let write = writer.withLock({ $0 }) else { throw .closed }
-        try await write(changes, durable, updatesView)
+        guard let known = writer.withLock({ $0 }) else { throw .closed }
+        try await known.write(changes, durable, updatesView)
     }
 
     /// What is durable of itself and is about copies alone is work in the background; the strategy decides how it is written.
