@@ -30,10 +30,10 @@ struct EventFeed: Sendable {
     /// Until the client leaves or the service stops. One that has missed events is told `resync` and ends: it comes back with the
     /// id of that.
     func run(_ exchange: any Exchange) async throws(ExchangeError) {
-        guard let listener = hub.join() else { return }
+        guard let (listener, joined) = hub.join() else { return }
         defer { hub.leave(listener) }
         exchange.onDeparture { hub.leave(listener) }
-        var place = try await begin(exchange)
+        var place = try await begin(exchange, at: joined)
         while true {
             switch hub.part(after: place, limit: Self.most) {
             case .missed:
@@ -56,12 +56,11 @@ struct EventFeed: Sendable {
 
     /// Tells the client where it stands, so that it can come back before its first event; where what it missed is no longer known,
     /// it is told to read everything again.
-    private func begin(_ exchange: any Exchange) async throws(ExchangeError) -> EventID {
+    private func begin(_ exchange: any Exchange, at place: EventID) async throws(ExchangeError) -> EventID {
         if let id = lastEventID.flatMap({ EventID(text: $0) }), case .events = hub.part(after: id, limit: 1) {
             try await exchange.write(EventText.position(id))
             return id
         }
-        let place = hub.position
         let isBack = lastEventID != nil
         try await exchange.write(
             isBack ? EventText.resync(at: place, time: clock.now) : EventText.position(place))

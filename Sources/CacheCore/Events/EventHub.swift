@@ -97,15 +97,15 @@ package final class EventHub: EventSink {
         return state.withLock { $0.ring.part(after: id.number, limit: limit) }
     }
 
-    /// Registers a listener until `leave`. nil once closed.
-    package func join() -> ListenerID? {
+    /// Registers a listener until `leave`, and tells where the stream stood then: nothing later is missed. nil once closed.
+    package func join() -> (listener: ListenerID, place: EventID)? {
         state.withLock { state in
             guard !state.isClosed else { return nil }
             state.lastListener += 1
             let id = ListenerID(number: state.lastListener)
             state.listeners[id] = .some(nil)
             if state.beat == nil { state.beat = Task { await beat() } }
-            return id
+            return (id, EventID(epoch: epoch, number: state.ring.latest))
         }
     }
 

@@ -97,7 +97,7 @@ extension MirroredStore {
     // MARK: The queue
 
     private func tellQueue() async {
-        guard let change = tell.withLock({ $0?.change }) else { return }
+        guard let change = told.withLock({ $0 })?.change else { return }
         let names = state.withLock { $0.untold }
         guard !names.isEmpty else { return }
         do {
@@ -126,7 +126,7 @@ extension MirroredStore {
     /// Delivery is this process's from now on.
     private func inherit() async throws(StoreError) {
         log.write(.info, "this process delivers what waits in the mirrored store", [])
-        guard let gained = tell.withLock({ $0?.gained }), let main = sides.first else { return }
+        guard let gained = told.withLock({ $0 })?.gained, let main = sides.first else { return }
         let ids = main.unfinishedNames.map { OperationID($0.text) }
         do { try await gained(ids) } catch {
             throw error as? StoreError ?? .failed(reason: "the queue could not take over")

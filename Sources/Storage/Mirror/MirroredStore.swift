@@ -73,7 +73,12 @@ package final class MirroredStore: Store {
     let log: any Log
     let view: (any HitView)?
     let behind: WriteBehind
-    let tell = Mutex<(change: Teller, gained: @Sendable ([OperationID]) async throws -> Void)?>(nil)
+    /// In a struct: functions that a Mutex holds by themselves are wrapped once more with each look at them.
+    struct Told: Sendable {
+        var change: Teller
+        var gained: @Sendable ([OperationID]) async throws -> Void
+    }
+    let told = Mutex<Told?>(nil)
 
     init(
         _ state: State, epoch: Int64, partitionKey: [UInt8], plan: MirrorPlan, rule: any Reconciling, clock: any Clock,
@@ -97,7 +102,7 @@ package final class MirroredStore: Store {
     /// Who is told of what other processes change in the queue, and of the operations that this process is to deliver from now on.
     package func onChange(
         _ change: @escaping Teller, gained: @escaping @Sendable ([OperationID]) async throws -> Void
-    ) { tell.withLock { $0 = (change, gained) } }
+    ) { told.withLock { $0 = Told(change: change, gained: gained) } }
 
     var plan: MirrorPlan { planned.withLock { $0 } }
 

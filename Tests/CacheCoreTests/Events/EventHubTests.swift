@@ -47,7 +47,7 @@ struct EventHubTests {
     @Test("An event wakes who waits")
     func wakes() async throws {
         let hub = hub()
-        let listener = try #require(hub.join())
+        let listener = try #require(hub.join()?.listener)
         async let wake = hub.wait(listener, after: hub.position)
         emit(1, hub)
         guard case .events = await wake else {
@@ -59,7 +59,7 @@ struct EventHubTests {
     @Test("A burst wakes once more after the pause, also one that was behind before it")
     func pauses() async throws {
         let hub = hub()
-        let listener = try #require(hub.join())
+        let listener = try #require(hub.join()?.listener)
         let start = hub.position
         emit(1, hub)
         while clock.sleeperCount < 2 { await Task.yield() }  // heartbeat and pause
@@ -72,7 +72,7 @@ struct EventHubTests {
     @Test("Without events a heartbeat is due every 15 seconds")
     func heartbeats() async throws {
         let hub = hub()
-        let listener = try #require(hub.join())
+        let listener = try #require(hub.join()?.listener)
         guard case .heartbeat = await woken(by: 15, listener, after: hub.position, hub) else {
             Issue.record("woken for something else")
             return
@@ -97,8 +97,8 @@ struct EventHubTests {
     @Test("Who leaves or is closed out waits no longer, and the timer stops with the last")
     func leaving() async throws {
         let hub = hub()
-        let one = try #require(hub.join())
-        let other = try #require(hub.join())
+        let one = try #require(hub.join()?.listener)
+        let other = try #require(hub.join()?.listener)
         async let left = hub.wait(one, after: hub.position)
         hub.leave(one)
         guard case .over = await left else {
