@@ -130,6 +130,7 @@ struct DigestFetchTests {
             return response
         }
         #expect(await fixture.ask("/files/a", ["Range": "bytes=0-9"]).body == Array(file.body[0..<10]))
+        await fixture.settle()
         #expect(try await fixture.store.entry(fixture.key("/a")).map { $0.parts.isEmpty && $0.copies.isEmpty } ?? true)
     }
 }

@@ -80,6 +80,11 @@ final class FileOrigin: Sendable {
 }
 
 extension ReadFixture {
+    /// Waits until nothing is in the air.
+    func settle() async {
+        while flights.count > 0 { await Task.yield() }
+    }
+
     /// Waits until nothing of the entry is incomplete or in the air.
     func settle(_ target: String, until isSettled: (Entry) -> Bool) async throws {
         while true {
