@@ -79,6 +79,7 @@ if not 0 < len(failed) <= 5: sys.exit(1)
 print("|".join(map(re.escape, failed)))
 SCRIPT
   ) || return 1
+  rm -r "$report"
   say "once more: $failed"
   swift test --disable-xctest --no-parallel --skip-build --filter "$failed" "$@"
 }
