@@ -213,13 +213,21 @@ extension OperationQueue {
         return rebased
     }
 
-    /// The operations with their effective copies made anew, one upon the other.
+    /// The operations with their effective copies made anew, one upon the other. Throws `patchConflict`, naming the first whose
+    /// patch no longer applies.
     func remade(_ operations: [Operation], from shown: Representation?) async throws -> [Operation] {
         var shown = shown
         var result: [Operation] = []
         for var operation in operations {
             if operation.kind != .action {
-                try await remake(&operation, from: shown)
+                do {
+                    try await remake(&operation, from: shown)
+                } catch let problem as Problem where problem.code == .patchConflict {
+                    throw Problem(
+                        .patchConflict,
+                        "The operation \(operation.id) behind it could no longer be applied. Discard the later ones first, or all "
+                            + "edits of the target with DELETE /cache/entry?target=…&discard=true.")
+                }
                 shown = operation.effective.map { Representation(content: $0, mediaType: operation.effectiveType) }
             }
             result.append(operation)

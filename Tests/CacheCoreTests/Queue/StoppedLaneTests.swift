@@ -113,6 +113,19 @@ struct StoppedLaneTests {
         #expect(try await bench.claimOne()?.precondition == .ifMatch("\"1\""))
     }
 
+    @Test("what a later patch needs is discarded after it, and the refusal names that patch")
+    func discardFromTheEnd() async throws {
+        let first = try await bench.write(.put, "/items/1", #"{"v":1}"#)
+        _ = try await bench.claimOne()
+        let patch = try await bench.write(.patch, "/items/1", #"{"a":1}"#, type: "application/merge-patch+json")
+        let last = try await bench.write(.patch, "/items/1", #"{"b":1}"#, type: "application/merge-patch+json")
+        try await bench.queue.record(.failed(reason: "status", answer: nil), of: first.id)
+        let refused = await #expect(throws: Problem.self) { try await bench.queue.discard(first.id, cascade: false) }
+        #expect(refused?.code == .patchConflict && refused?.detail.contains(patch.id.text) ?? false)
+        for operation in [last, patch, first] { _ = try await bench.queue.discard(operation.id, cascade: false) }
+        #expect(bench.queue.lane(of: first.lane) == .empty)
+    }
+
     @Test("what is under way can't be discarded, what others name only with them")
     func discardRefusals() async throws {
         let create = try await bench.write(.post, "/items", "{}")
