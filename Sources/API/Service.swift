@@ -55,6 +55,7 @@ package struct Service<View: HitView>: RequestHandler {
             case 414: .lineTooLong
             case 417: .expectation
             case 431: .headTooLarge
+            case 501: .transferCoding
             case 503: .busy
             case 505: .version
             case 500: .internalError

@@ -64,6 +64,26 @@ static void read_connection(const uint8_t *value, size_t length, int *close, int
     }
 }
 
+/* Why a list of transfer codings other than `chunked` alone is refused: with chunks at its end 501, for the others; else 400, since
+   nobody can tell where the body ends (RFC 9112 6.1 and 6.3). */
+static long refuse_codings(const uint8_t *value, size_t length, const char **reason) {
+    size_t i = 0, codings = 0, chunked = 0;
+    int ends_in_chunks = 0;
+    while (i < length) {
+        size_t start = i;
+        while (i < length && value[i] != ',') i++;
+        size_t end = i;
+        while (start < end && (value[start] == ' ' || value[start] == '\t')) start++;
+        while (end > start && (value[end - 1] == ' ' || value[end - 1] == '\t')) end--;
+        ends_in_chunks = equals(value + start, end - start, "chunked");
+        codings++;
+        chunked += (size_t)ends_in_chunks;
+        i++;
+    }
+    int has_an_end = ends_in_chunks && chunked == 1 && codings > 1;
+    return refuse(has_an_end ? 501 : 400, "only the transfer coding chunked is understood, once", reason);
+}
+
 /* The head in at most `limits->head` bytes; 0 where it has no end in them. */
 static long parse(const uint8_t *p, size_t length, const hl_limits *limits, hl_request *out, const char **reason) {
     size_t at = 0;
@@ -165,8 +185,8 @@ static long parse(const uint8_t *p, size_t length, const hl_limits *limits, hl_r
             break;
         case 17:
             if (equals(p + name, 17, "transfer-encoding")) {
-                if (codings++ || !equals(p + value, size, "chunked"))
-                    return refuse(400, "only the transfer coding chunked is understood, once", reason);
+                if (codings++) return refuse(400, "Transfer-Encoding is repeated", reason);
+                if (!equals(p + value, size, "chunked")) return refuse_codings(p + value, size, reason);
                 out->chunked = 1;
             }
             break;

@@ -9,22 +9,7 @@ final class JobQueue<Job: Sendable>: Sendable {
         var isClosed = false
     }
     private let state = Mutex(State())
-    /// A pipe as a semaphore: each wake-up is one byte, read once.
-    private let readEnd: Int32
-    private let writeEnd: Int32
-
-    init() {
-        var ends: [Int32] = [0, 0]
-        precondition(unsafe pipe(&ends) == 0, "no pipe")
-        readEnd = ends[0]
-        writeEnd = ends[1]
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    }
-
-    deinit {
-        Glibc.close(readEnd)
-        Glibc.close(writeEnd)
-    }
+    private let wakeUps = Semaphore()
 
     /// False where the queue is closed: the job will never run.
     func add(_ job: Job) -> Bool {
@@ -35,7 +20,7 @@ final class JobQueue<Job: Sendable>: Sendable {
             state.sleepers -= 1
             return (true, true)
         }
-        if outcome.wakes { wake() }
+        if outcome.wakes { wakeUps.post() }
         return outcome.isAdded
     }
 
@@ -57,7 +42,7 @@ final class JobQueue<Job: Sendable>: Sendable {
             defer { state.sleepers = 0 }
             return state.sleepers
         }
-        for _ in 0..<sleepers { wake() }
+        for _ in 0..<sleepers { wakeUps.post() }
     }
 
     private func take<Taken: Sendable>(_ body: (inout [Job]) -> Taken) -> Taken? {
@@ -69,13 +54,29 @@ final class JobQueue<Job: Sendable>: Sendable {
                 return (nil, true)
             }
             guard outcome.sleeps else { return outcome.taken }
-            var value: UInt8 = 0
-            while unsafe read(readEnd, &value, 1) < 0, errno == EINTR {}
+            wakeUps.wait()
         }
     }
+}
 
-    private func wake() {
-        var one: UInt8 = 1
-        _ = unsafe write(writeEnd, &one, 1)
+/// Takes no descriptor: a store can be opened, or refused, where none is free.
+@safe private final class Semaphore: Sendable {
+    /// Unchecked: set once; the functions that take it may be called from any thread.
+    nonisolated(unsafe) private let semaphore: UnsafeMutablePointer<sem_t>
+
+    init() {
+        unsafe semaphore = .allocate(capacity: 1)
+        unsafe sem_init(semaphore, 0, 0)
+    }
+
+    deinit {
+        unsafe sem_destroy(semaphore)
+        unsafe semaphore.deallocate()
+    }
+
+    func post() { unsafe sem_post(semaphore) }
+
+    func wait() {
+        while unsafe sem_wait(semaphore) < 0, errno == EINTR {}
     }
 }

@@ -9,7 +9,7 @@ package final class SQLiteStore: Store {
     package let epoch: Int64
     package let partitionKey: [UInt8]
     let shared: StoreShared
-    let files = FileThreads()
+    let files: FileThreads
     let behind: WriteBehind
     /// Which file the database is.
     let identity: UInt64?
@@ -87,6 +87,8 @@ package final class SQLiteStore: Store {
             state.totals = start.totals
         }
         shared.memory.known.prepare(entries: Int(clamping: start.totals.entries))
+        // Threads last: nothing would end them where the opening fails.
+        files = FileThreads()
         writer = ServiceThread {
             StoreWriter(path: path, shared: shared).run()
         }

@@ -48,6 +48,7 @@ enum Schema {
         """,
         "CREATE TABLE actions(id TEXT PRIMARY KEY, partition TEXT, finished_at REAL, record BLOB)",
         // The number keeps programs away that would look for an operation under its sequence alone.
+        "",
         // Records of version 3, beside earlier ones.
         "",
     ]

@@ -40,9 +40,13 @@ def holdfast_with(origin, request):
     yield make
     failed = getattr(request.node, "failed", False)
     for service in made:
-        if failed:
-            print(service.log_text()[-4000:])
-        service.close()
+        try:
+            if failed:
+                print(service.log_text()[-4000:])
+            else:
+                service.check_left()
+        finally:
+            service.close()
 
 
 @pytest.fixture
@@ -56,6 +60,7 @@ def shared_cache():
     origin = Origin().start()
     service = Holdfast(origin.url, **TO_THE_LETTER).start()
     yield Lab(origin, service)
+    service.check_left()
     service.close()
     origin.stop()
 

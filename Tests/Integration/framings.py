@@ -52,6 +52,13 @@ REFUSED = {
     "chunked, chunked": post(b"Transfer-Encoding: chunked, chunked", body=BOTH),
     "identity": post(b"Transfer-Encoding: identity", LONG, body=HIDDEN),
     "gzip, chunked": post(b"Transfer-Encoding: gzip, chunked", body=BOTH),
+    "x, chunked": post(b"Transfer-Encoding: x, chunked", body=BOTH),
+    "identity, chunked": post(b"Transfer-Encoding: identity, chunked", body=BOTH),
+    "chunked behind a comma": post(b"Transfer-Encoding: ,chunked", LONG, body=BOTH),
+    "chunked before a comma": post(b"Transfer-Encoding: chunked,", LONG, body=BOTH),
+    "chunked with a parameter": post(b"Transfer-Encoding: chunked;q=1", LONG, body=BOTH),
+    "a coding, and chunks in another field": post(b"Transfer-Encoding: gzip", CHUNKS, body=BOTH),
+    "chunks, and a coding in another field": post(CHUNKS, b"Transfer-Encoding: identity", body=BOTH),
     "chunked, gzip": post(b"Transfer-Encoding: chunked, gzip", body=BOTH),
     "an unknown coding": post(b"Transfer-Encoding: xchunked", LONG, body=BOTH),
     "a quoted coding": post(b'Transfer-Encoding: "chunked"', LONG, body=BOTH),
@@ -113,9 +120,10 @@ FRAGMENTS = [
 
 FIELDS = [
     b"Content-Length: 0", b"Content-Length: 3", b"Content-length : 3", b"Transfer-Encoding: chunked", b"TE: trailers",
-    b"Transfer_Encoding: chunked", b"Connection: close", b"Connection: keep-alive", b"Connection: Transfer-Encoding",
-    b"Connection: upgrade", b"Upgrade: h2c", b"Expect: 100-continue", b"Trailer: Content-Length",
-    b"X-Method-Override: GET", b"Host: other", b"X: \xff", b"X:", b"X", b"",
+    b"Transfer_Encoding: chunked", b"Transfer-Encoding: x, chunked", b"Transfer-Encoding: chunked, identity",
+    b"Connection: close", b"Connection: keep-alive", b"Connection: Transfer-Encoding", b"Connection: upgrade",
+    b"Upgrade: h2c", b"Expect: 100-continue", b"Trailer: Content-Length", b"X-Method-Override: GET",
+    b"Host: other", b"X: \xff", b"X:", b"X", b"",
 ]
 
 STARTS = [b"/resources/CASE/f", b"/resources/CASE/h"]

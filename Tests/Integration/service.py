@@ -12,6 +12,8 @@ import tempfile
 import time
 from urllib.parse import urlencode
 
+import leaks
+
 BINARY = os.environ.get("HOLDFAST_BINARY", ".build/release/holdfast")
 RUNNING = {"pending", "sending", "unknown"}
 STOPPED = {"conflict", "failed"}
@@ -91,6 +93,7 @@ class Holdfast:
             stderr=self.log, stdout=self.log, env=self.environment, start_new_session=True)
         if wait:
             eventually(self.is_ready, 10)
+            self.began_with = leaks.descriptors(self), self.memory()
         return self
 
     def is_ready(self):
@@ -120,6 +123,18 @@ class Holdfast:
     def restart(self):
         self.kill()
         return self.start()
+
+    def check_left(self):
+        """Fails where the service keeps more than at its start although its clients have gone."""
+        if self.process.poll() is not None:
+            return
+        descriptors, memory = self.began_with
+        end = time.monotonic() + 6
+        while left := leaks.more(leaks.descriptors(self), descriptors):
+            assert time.monotonic() < end, f"still open: {dict(left)}"
+            time.sleep(0.02)
+        grown = self.memory() - memory
+        assert grown < leaks.MEMORY, f"{grown >> 20} MiB more than at the start"
 
     def close(self):
         if self.process and self.process.poll() is None:

@@ -29,6 +29,7 @@ def guarded():
     """A service with tokens before an origin that is not there."""
     service = Holdfast("http://127.0.0.1:9", accessTokens=[FULL, {"token": READER, "readOnly": True}]).start()
     yield service
+    service.check_left()
     service.close()
 
 

@@ -96,6 +96,17 @@ def test_nothing_is_accepted_once_the_data_folder_is_deleted_and_a_restart_begin
     assert holdfast.put("/items/3", {"n": 3}).status == 201
 
 
+def test_nothing_is_accepted_while_the_data_folder_is_elsewhere_and_it_heals_when_it_is_back(origin, holdfast):
+    elsewhere = holdfast.folder / "elsewhere"
+    holdfast.data.rename(elsewhere)
+    refused = holdfast.put("/items/3", {"n": 3})
+    assert (refused.status, refused.json()["type"]) == (507, "/problems/store-failed")
+    assert store(holdfast) == "not-writable"
+    check_reads(holdfast)
+    elsewhere.rename(holdfast.data)
+    check_healed(origin, holdfast)
+
+
 def limit(holdfast, kind, number):
     resource.prlimit(holdfast.process.pid, kind, (number, resource.prlimit(holdfast.process.pid, kind)[1]))
 
@@ -120,6 +131,23 @@ def test_without_free_descriptors_nothing_is_lost_and_it_heals(origin, holdfast)
     assert b" 200 " in waiting.recv(4096)
     for connection in [*held, waiting]:
         connection.close()
+    check_reads(holdfast)
+    check_healed(origin, holdfast)
+
+
+def test_a_store_that_no_descriptor_is_left_for_is_refused_and_can_be_attached_later(origin, holdfast):
+    before = resource.prlimit(holdfast.process.pid, resource.RLIMIT_NOFILE)[0]
+    body = b'{"name":"n","paths":["/n/**"],"location":{"primary":"n"}}'
+    attach = (b"POST /cache/stores HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+              b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+    with socket.create_connection(("127.0.0.1", holdfast.port), 10) as connection:
+        assert b" 200 " in ask(connection, b"GET /health/ready HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        used = len(os.listdir(f"/proc/{holdfast.process.pid}/fd"))
+        for free in range(6):  # each time it gets further
+            limit(holdfast, resource.RLIMIT_NOFILE, used + free)
+            assert b"/problems/store-unusable" in ask(connection, attach)
+        limit(holdfast, resource.RLIMIT_NOFILE, before)
+        assert b" 201 " in ask(connection, attach)
     check_reads(holdfast)
     check_healed(origin, holdfast)
 
@@ -167,6 +195,32 @@ def test_a_clock_that_jumps_by_years_loses_and_delays_nothing(origin, holdfast, 
     check_reads(holdfast)
     check_healed(origin, holdfast)
     assert origin.json("/items/5") == {"n": 5}
+
+
+@pytest.mark.parametrize("jump", ["+10y", "-10y"])
+def test_a_clock_that_is_set_while_it_runs_and_set_back_loses_and_delays_nothing(origin, holdfast, jump):
+    clock = holdfast.folder / "clock"
+
+    def set_clock(offset):
+        (holdfast.folder / "clock.new").write_text(offset)
+        (holdfast.folder / "clock.new").rename(clock)
+
+    set_clock("+0")
+    holdfast.kill()
+    holdfast.environment = {
+        **os.environ, "FAKETIME_TIMESTAMP_FILE": str(clock), "FAKETIME_NO_CACHE": "1", "DONT_FAKE_MONOTONIC": "1"}
+    # The file counts where there is no variable of the same purpose.
+    holdfast.start(under=["faketime", "-m", "-f", "+0", "env", "-u", "FAKETIME"])
+    for number, offset in ((5, jump), (6, "+0")):
+        set_clock(offset)
+        check_reads(holdfast)
+        identifier = receipt(holdfast.put(f"/items/{number}", {"n": number}))
+        accepted = holdfast.operation(identifier)["createdAt"]
+        assert (abs(int(accepted[:4]) - time.gmtime().tm_year) > 8) == (offset == jump)
+    check_healed(origin, holdfast)
+    assert [origin.json(f"/items/{number}") for number in (5, 6)] == [{"n": 5}, {"n": 6}]
+    origin.put("/items/1", {"n": 11})
+    assert holdfast.get("/items/1", cache_control="no-cache").json() == {"n": 11}
 
 
 def test_names_that_resolve_slowly_and_in_vain_keep_nobody_waiting(origin, faults, holdfast_with):

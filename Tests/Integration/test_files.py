@@ -279,7 +279,7 @@ def fill(folder):
 
 
 @pytest.mark.parametrize("length", [1_000, 100_000])
-def test_copies_can_be_removed_from_a_full_disk(origin, holdfast_with, small_disk, length):
+def test_copies_can_be_removed_from_a_full_disk(origin, small_disk, holdfast_with, length):
     holdfast = holdfast_with(data=small_disk / "data")
     for number in range(40):
         origin.put(f"/f{number}", noise(length, number), content_type="image/png")
@@ -296,7 +296,7 @@ def test_copies_can_be_removed_from_a_full_disk(origin, holdfast_with, small_dis
     receipt(put_file(holdfast, "/new", noise(2_000_000)))
 
 
-def test_E13_a_start_on_a_full_disk_serves_what_is_kept(origin, holdfast_with, small_disk):
+def test_E13_a_start_on_a_full_disk_serves_what_is_kept(origin, small_disk, holdfast_with):
     holdfast = holdfast_with(data=small_disk / "data")
     origin.put("/a", noise(100_000), content_type="image/png")
     file(holdfast, "/a")

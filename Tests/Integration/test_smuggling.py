@@ -23,6 +23,7 @@ class Bench:
         self.cases = 0
 
     def close(self):
+        self.holdfast.check_left()
         self.holdfast.close()
         self.road.close()
         self.server.close()

@@ -27,6 +27,7 @@ class Way:
         self.holdfast = Holdfast(self.road.url).start()
 
     def close(self):
+        self.holdfast.check_left()
         self.holdfast.close()
         self.road.close()
         self.origin.stop()

@@ -1,5 +1,6 @@
 """Stores of their own for parts of the service: attached, detached, carried to another instance, never mixed up."""
 
+import os
 import pathlib
 import threading
 
@@ -90,6 +91,21 @@ def test_another_instance_goes_on_with_the_folder(origin, holdfast_with, tmp_pat
         return origin.json("/users/1")["v"] == "mine"
 
     eventually(is_delivered)
+
+
+def test_a_store_that_is_refused_leaves_no_thread_behind(origin, holdfast_with, tmp_path):
+    first, second = (holdfast_with(storeRoots=[str(tmp_path)]) for _ in range(2))
+    where = {"location": {"primary": str(tmp_path / "shared")}}
+    assert attach(first, **where).status == 201
+    assert attach(second, **where).status == 409
+
+    def threads():
+        return len(os.listdir(f"/proc/{second.process.pid}/task"))
+
+    before = threads()
+    for _ in range(5):
+        assert attach(second, **where).status == 409
+    eventually(lambda: threads() <= before)
 
 
 def test_a_store_in_memory_forgets_copies_and_keeps_writes(origin, holdfast):

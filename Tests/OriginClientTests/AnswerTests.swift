@@ -96,12 +96,53 @@ import Testing
             "SSH-2.0-x\r\n\r\n", "HTTP/1.1 2x0 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
             "HTTP/1.1 200 OK\r\nA\u{1}: b\r\n\r\n", "HTTP/1.1 200 OK\r\nA: b\rc\r\nContent-Length: 0\r\n\r\n",
             "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", "HTTP/1.1 101 Up\r\n\r\n",
-            "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", "HTTP/1.1 200 OK\r\nA: b\0c\r\nContent-Length: 0\r\n\r\n",
         ])
     func bad(_ text: String) async throws {
         let origin = ScriptedOrigin { _ in .raw(text) + [.close] }
         let error = try await client(origin).error(request(.post, "/", body: "x"))
         #expect(error?.isBadAnswer == true, "\(String(describing: error))")
+    }
+
+    @Test(
+        "a coding that was not asked for, or chunks twice, is a bad answer",
+        arguments: [
+            "gzip, chunked", "x, chunked", "xchunked", "chunked, gzip", "chunked, chunked", "gzip", "chunked;q=1",
+            "chunked\r\nTransfer-Encoding: chunked", "chunked\r\nTransfer-Encoding: gzip", "",
+        ])
+    func codings(_ codings: String) async throws {
+        let origin = ScriptedOrigin { _ in
+            .raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: \(codings)\r\n\r\n4\r\nbody\r\n0\r\n\r\n") + [.close]
+        }
+        let error = try await client(origin).error(request(.get, "/"))
+        #expect(error?.isBadAnswer == true, "\(String(describing: error))")
+    }
+
+    @Test func `Chunks overrule a length, which is not handed on`() async throws {
+        let origin = ScriptedOrigin { _ in
+            .head(200, ["Content-Length": "2", "Transfer-Encoding": "Chunked"]) + .raw("4\r\nbody\r\n0\r\n\r\n")
+        }
+        let answer = try await client(origin).send(request(.get, "/"))
+        #expect(answer.fields.isEmpty && answer.isDelimited)
+        #expect(try await answer.body.text() == "body")
+    }
+
+    @Test func `The coding identity is none, and overrules a length`() async throws {
+        let origin = ScriptedOrigin { _ in
+            .raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\nContent-Length: 2\r\n\r\nbody") + [.close]
+        }
+        let answer = try await client(origin).send(request(.get, "/"))
+        #expect(answer.fields.isEmpty && !answer.isDelimited)
+        #expect(try await answer.body.text() == "body")
+    }
+
+    @Test(arguments: ["\u{1}", "\u{B}", "\u{1F}", "\u{7F}"])
+    func `A control byte in a value that breaks no line becomes a space`(control: String) async throws {
+        let origin = ScriptedOrigin { _ in
+            .raw("HTTP/1.1 200 OK\r\nA: b\(control)c\r\nTab: b\tc\r\nContent-Length: 0\r\n\r\n")
+        }
+        let answer = try await client(origin).send(request(.get, "/"))
+        #expect(answer.fields == ["A": "b c", "Tab": "b\tc", "Content-Length": "0"])
     }
 
     @Test("a head without end is a bad answer", arguments: [1000, 90_000, 600_000])

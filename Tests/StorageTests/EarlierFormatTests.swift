@@ -107,4 +107,12 @@ import Testing
             }, durable: true)
         await store.close()
     }
+
+    /// Schema versions by the layout of records that came with them.
+    private static let versions: [UInt8: Int] = [1: 1, 2: 4, 3: 9]
+
+    @Test func `A program that does not know the layout of records leaves the database alone`() throws {
+        #expect(Self.versions.keys.max() == RecordWriter.version)
+        #expect(Schema.version >= (try #require(Self.versions[RecordWriter.version])))
+    }
 }

@@ -56,6 +56,7 @@ package enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     case lineTooLong = "line-too-long"
     case headTooLarge = "head-too-large"
     case busy
+    case transferCoding = "transfer-coding"
     case version
     case internalError = "internal-error"
 
@@ -116,6 +117,7 @@ package enum ProblemCode: String, Sendable, Hashable, CaseIterable {
         case .lineTooLong: (414, "The request line is too long")
         case .headTooLarge: (431, "The request's fields are too large")
         case .busy: (503, "Too many connections")
+        case .transferCoding: (501, "The transfer coding is not supported")
         case .version: (505, "The HTTP version is not supported")
         case .internalError: (500, "Something went wrong here")
         }

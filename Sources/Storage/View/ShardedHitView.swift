@@ -100,7 +100,7 @@ package final class ShardedHitView: HitView {
     }
 
     /// Of partition and target, the same for both routes, so that they share a shard. Multiplies and folds eight bytes at a time.
-    private func hash(of key: HitKey) -> UInt64 {
+    func hash(of key: HitKey) -> UInt64 {
         let target = unsafe key.target
         let count = target.count
         var hash = Self.fold(seed ^ key.partition.high, key.partition.low ^ 0x9E37_79B9_7F4A_7C15)

@@ -8,7 +8,8 @@ package final class DeliveryMemory: Sendable {
         var before: [EntryKey: MembersBefore] = [:]
         /// By name. What was made before is found in the receipts.
         var taken: [EntryKey: Set<String>] = [:]
-        /// Rounds of CLIENT_WINS and of encoded tags since the last other outcome.
+        /// Rounds of CLIENT_WINS and of encoded tags since the last other outcome. A restart begins anew: what was under way then may have
+        /// taken effect, and must not count as refused.
         var rounds: [OperationID: Int] = [:]
         /// Those whose unknown outcome was recorded with a time that includes `settle`.
         var settled: Set<OperationID> = []

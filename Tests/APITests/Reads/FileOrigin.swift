@@ -23,27 +23,36 @@ final class FileOrigin: Sendable {
         var sent = 0
     }
 
-    let state: Mutex<State>
+    private let file: ServedFile
     private let port: ScriptedOriginPort
 
     /// Answers from now on for all targets.
     init(_ fixture: ReadFixture, length: Int, tag: String? = "\"1\"") {
         port = fixture.origin
         let bytes = (0..<length).map { UInt8(truncatingIfNeeded: $0 / 7 + $0) }
-        state = Mutex(State(body: bytes, tag: tag))
+        file = ServedFile(State(body: bytes, tag: tag))
         let clock = fixture.clock
-        port.answer { [self] (request: OriginRequest) throws(OriginError) in answer(request.fields, now: clock.now) }
+        port.answer { [file] (request: OriginRequest) throws(OriginError) in
+            file.answer(request.fields, now: clock.now)
+        }
     }
 
-    var body: [UInt8] { state.withLock { $0.body } }
+    var body: [UInt8] { file.state.withLock { $0.body } }
     /// Body bytes sent so far.
-    var sent: Int { state.withLock { $0.sent } }
+    var sent: Int { file.state.withLock { $0.sent } }
     /// The Range of each request so far, "" where it had none.
     var ranges: [String] { port.requests.map { $0.fields["Range"] ?? "" } }
     var lastRequest: HTTPFields { port.requests.last?.fields ?? [:] }
-    func change(_ body: (inout State) -> Void) { state.withLock { body(&$0) } }
+    func change(_ body: (inout State) -> Void) { file.state.withLock { body(&$0) } }
+}
 
-    private func answer(_ request: HTTPFields, now: Double) -> OriginResponse {
+/// What the port's rule holds: not the origin itself, which holds the port.
+private final class ServedFile: Sendable {
+    let state: Mutex<FileOrigin.State>
+
+    init(_ state: FileOrigin.State) { self.state = Mutex(state) }
+
+    func answer(_ request: HTTPFields, now: Double) -> OriginResponse {
         state.withLock { state in
             var fields: HTTPFields = ["Cache-Control": state.cacheControl, "Date": HTTPDate(now).text]
             fields["ETag"] = state.tag

@@ -98,7 +98,7 @@ struct ResumedReadTests {
             $0.cuts = 1
         }
         let rule = try #require(fixture.origin.rule)
-        fixture.origin.answer { [port = fixture.origin] (request: OriginRequest) throws(OriginError) in
+        fixture.origin.answer { [unowned port = fixture.origin] (request: OriginRequest) throws(OriginError) in
             if port.requests.count == 2 { throw .noAnswer(reason: "reset") }
             if port.requests.count == 3 { return OriginResponse(status: 503, fields: [:], body: PacedBody([])) }
             return try await rule(request)

@@ -1,0 +1,99 @@
+"""Pending edits show to their own identity, and stay, whatever is done around them."""
+
+import pytest
+
+from service import receipt
+
+KEPT = {"n": 2, "text": "mine"}
+
+
+class Edits:
+    """Three unfinished writes: an edit, a deletion, a create."""
+
+    def __init__(self, origin, holdfast):
+        self.origin, self.holdfast = origin, holdfast
+        origin.headers["Cache-Control"] = "max-age=600"
+        origin.collections.add("/items")
+        for n in (1, 2, 3):
+            origin.put(f"/items/{n}", {"n": n, "text": "theirs"})
+        assert [holdfast.get(f"/items{name}").status for name in ("", "/1", "/2", "/3")] == [200] * 4
+        origin.stop()
+        self.identifiers = [receipt(holdfast.put("/items/1", KEPT)), receipt(holdfast.delete("/items/2"))]
+        created = holdfast.post("/items", KEPT)
+        self.identifiers.append(receipt(created))
+        self.created = created.headers["Location"].removeprefix("/resources")
+
+    def check(self):
+        ask = self.holdfast.call
+        assert len(self.holdfast.open_operations()) == 3
+        for name in ("/items/1", self.created):
+            for route in ("/resources", "/files"):
+                for headers in ({}, {"Cache-Control": "no-cache"}, {"Cache-Control": "no-store"},
+                                {"Sync-Policy": "fetch-policy=FETCH_FROM_SERVICE"},
+                                {"Sync-Policy": "fetch-policy=FETCH_FROM_CACHE"}):
+                    answer = ask("GET", route + name, headers=headers)
+                    assert answer.status == 200 and KEPT.items() <= answer.json().items(), (name, route, headers, answer)
+            whole = ask("GET", "/files" + name).body
+            assert ask("GET", "/files" + name, headers={"Range": "bytes=2-5"}).body == whole[2:6]
+            assert ask("HEAD", "/files" + name).headers["Content-Length"] == str(len(whole))
+        assert self.holdfast.get("/items/2").status in (404, 410)
+
+    def restart(self, **config):
+        self.holdfast.config.update(config)
+        self.holdfast.restart()
+
+
+def away_with_copies(edits):
+    assert edits.holdfast.call("DELETE", "/cache/entries").status == 200
+
+
+def evict_each(edits):
+    for name in ("/items/1", "/items/2", edits.created):
+        edits.holdfast.call("DELETE", f"/cache/entries?target={name}")
+
+
+def expire_at_restart(edits):
+    edits.restart(defaultPolicy={"expirationPolicy": "EXPIRE_ON_RESTART",
+                                 "evictionPolicy": "EVICT_ON_EXPIRY_AT_STARTUP", "expireAfter": 0})
+
+
+def other_modes(edits):
+    for mode in ("initialized", "manualSaving", "automatic"):
+        edits.holdfast.stop()
+        edits.holdfast.config["cacheMode"] = mode
+        edits.holdfast.start()
+
+
+def ten_years(edits):
+    edits.holdfast.config.update(receiptRetention=1)
+    edits.holdfast.kill()
+    edits.holdfast.start(under=["faketime", "-f", "+10y"])
+
+
+def invalidate(edits):
+    edits.holdfast.call("PUT", "/cache/network", {"offline": True})
+    edits.holdfast.call("PUT", "/cache/network", {"offline": False})
+    edits.holdfast.call("POST", "/cache/sync?wait=1")
+
+
+def stop_them(status):
+    def stop(edits):
+        for method in ("PUT", "DELETE", "POST"):
+            for _ in range(5):
+                edits.origin.order(method=method, status=status)
+        edits.origin.start()
+        for identifier in edits.identifiers:
+            edits.holdfast.await_state(identifier, "failed")
+        for name in ("/items/1", "/items/2"):  # the copies that the origin has are read meanwhile
+            edits.holdfast.get(name + "?persistentState=true", cache_control="no-cache")
+    return stop
+
+
+@pytest.mark.parametrize("done", [
+    away_with_copies, evict_each, expire_at_restart, other_modes, ten_years, invalidate, stop_them(400), stop_them(403)],
+    ids=["purge", "evict each", "expire at restart", "cache modes", "ten years", "sync in vain", "400", "403"])
+def test_pending_edits_show_whatever_is_done(origin, holdfast, done):
+    edits = Edits(origin, holdfast)
+    edits.check()
+    done(edits)
+    edits.check()
