@@ -8,9 +8,8 @@ import re
 # Bytes of resident memory above those at the start. Prepared hits, SQLite's pages and the allocator's spare memory take most of it;
 # a test moves bodies of 128 MiB, or thousands of connections.
 MEMORY = 96 << 20
-DATABASE = re.compile(r"\.sqlite(-wal|-shm)?$")
-# What may be open once: locks of a store, and an upload that is not complete.
-ONCE = re.compile(r"\.sqlite\.(lock|app|delivery|opening|seat\.\d+)$|/uploads/\w+$")
+CONNECTIONS = 3  # of a store to its database: one writes, two read
+UPLOAD = re.compile(r"/uploads/\w+$")
 
 
 def connections(pid):
@@ -44,13 +43,9 @@ def descriptors(holdfast):
 
 
 def more(held, before):
-    """What is there more often, but for uploads that go on, and what each store that was attached since has: its locks, and a
-    database as often open as the default one.
-    """
+    """What is there more often, but for uploads that go on, and the files of stores that were attached since and hold their lock."""
     found = held - before
-    for name in list(found):
-        kind = DATABASE.search(name)
-        usual = max((n for other, n in before.items() if kind and other.endswith(kind[0])), default=0)
-        if name not in before and found[name] <= (1 if ONCE.search(name) else usual):
-            del found[name]
-    return found
+    stores = tuple(name.removesuffix(".lock") for name in found if name.endswith(".lock"))
+    return {
+        name: count for name, count in found.items()
+        if not UPLOAD.search(name) and (count > CONNECTIONS or not name.startswith(stores) or name.endswith(" (deleted)"))}

@@ -1,8 +1,10 @@
 """Pending edits show to their own identity, and stay, whatever is done around them."""
 
+import threading
+
 import pytest
 
-from service import receipt
+from service import eventually, receipt
 
 KEPT = {"n": 2, "text": "mine"}
 
@@ -12,15 +14,17 @@ class Edits:
 
     def __init__(self, origin, holdfast):
         self.origin, self.holdfast = origin, holdfast
+        self.answers = None  # what the origin waits for with its answers
         origin.headers["Cache-Control"] = "max-age=600"
         origin.collections.add("/items")
         for n in (1, 2, 3):
             origin.put(f"/items/{n}", {"n": n, "text": "theirs"})
         assert [holdfast.get(f"/items{name}").status for name in ("", "/1", "/2", "/3")] == [200] * 4
         origin.stop()
-        self.identifiers = [receipt(holdfast.put("/items/1", KEPT)), receipt(holdfast.delete("/items/2"))]
+        receipt(holdfast.put("/items/1", KEPT))
+        receipt(holdfast.delete("/items/2"))
         created = holdfast.post("/items", KEPT)
-        self.identifiers.append(receipt(created))
+        receipt(created)
         self.created = created.headers["Location"].removeprefix("/resources")
 
     def check(self):
@@ -76,24 +80,41 @@ def invalidate(edits):
     edits.holdfast.call("POST", "/cache/sync?wait=1")
 
 
+def deliver(edits, state, **order):
+    """Lets them go out to an origin that does with each write what the order says, until all are in a state."""
+    for method in ("PUT", "DELETE", "POST"):
+        edits.origin.order(method=method, times=100, **order)
+    edits.origin.start()
+    eventually(lambda: {operation["state"] for operation in edits.holdfast.open_operations()} == {state}, 20)
+
+
+def keep_them_waiting(edits):
+    edits.answers = threading.Event()
+    deliver(edits, "sending", gate=edits.answers)
+
+
+def lose_the_answers(edits):
+    edits.restart(settle=600)
+    deliver(edits, "unknown", cut="before")
+
+
 def stop_them(status):
     def stop(edits):
-        for method in ("PUT", "DELETE", "POST"):
-            for _ in range(5):
-                edits.origin.order(method=method, status=status)
-        edits.origin.start()
-        for identifier in edits.identifiers:
-            edits.holdfast.await_state(identifier, "failed")
+        deliver(edits, "failed", status=status)
         for name in ("/items/1", "/items/2"):  # the copies that the origin has are read meanwhile
             edits.holdfast.get(name + "?persistentState=true", cache_control="no-cache")
     return stop
 
 
 @pytest.mark.parametrize("done", [
-    away_with_copies, evict_each, expire_at_restart, other_modes, ten_years, invalidate, stop_them(400), stop_them(403)],
-    ids=["purge", "evict each", "expire at restart", "cache modes", "ten years", "sync in vain", "400", "403"])
+    away_with_copies, evict_each, expire_at_restart, other_modes, ten_years, invalidate, keep_them_waiting,
+    lose_the_answers, stop_them(400), stop_them(403)],
+    ids=["purge", "evict each", "expire at restart", "cache modes", "ten years", "sync in vain", "sending", "unknown",
+         "400", "403"])
 def test_pending_edits_show_whatever_is_done(origin, holdfast, done):
     edits = Edits(origin, holdfast)
     edits.check()
     done(edits)
     edits.check()
+    if edits.answers:
+        edits.answers.set()
