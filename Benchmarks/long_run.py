@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 
-from harness import free_port
+from harness import ask, free_port
 
 PROJECT = pathlib.Path(__file__).resolve().parent.parent
 BINARY = os.environ.get("HOLDFAST_BINARY", str(PROJECT / ".build/release/holdfast"))
@@ -67,13 +67,7 @@ class Service:
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 
     def call(self, method, path, body=None, headers=None):
-        connection = self.connect()
-        try:
-            connection.request(method, path, body, headers or {})
-            answer = connection.getresponse()
-            return answer.status, answer.headers, answer.read()
-        finally:
-            connection.close()
+        return ask(self.port, method, path, body, headers, timeout=120)
 
     def json(self, method, path, value=None):
         body = None if value is None else json.dumps(value)

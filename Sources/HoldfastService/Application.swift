@@ -199,6 +199,9 @@ struct Application {
     }
 
     private static func originOptions(_ configuration: Configuration) throws(ConfigurationError) -> OriginOptions {
+        if let file = configuration.caFile, unsafe access(file, R_OK) != 0 {
+            throw ConfigurationError("caFile: \(file) can't be read: \(unsafe String(cString: strerror(errno)))")
+        }
         do {
             var options = try OriginOptions(base: configuration.origin)
             options.caFile = configuration.caFile

@@ -59,13 +59,7 @@ struct DatabaseFiles: Sendable {
     func rewriteLog() throws(FileError) {
         guard Self.exists(path + "-wal") else { return }
         let log = try FileHandle(path: path + "-wal", flags: O_RDWR)
-        var offset: Int64 = 0
-        while true {
-            let piece = try log.read(at: offset, count: 1 << 18)
-            if piece.isEmpty { break }
-            try log.write(piece, at: offset)
-            offset += Int64(piece.count)
-        }
+        try log.copy(to: log)
         try log.synchronize()
     }
 

@@ -31,8 +31,9 @@ class Writer(threading.Thread):
         self.number = 0
         self.accepted = 0  # the newest write to the lane that was answered 2xx
         self.count = 0
+        self.newest = 0  # the newest write to the lane that was seen at the origin
         self.cut = set()  # numbers of writes whose answer was cut
-        self.created = set()  # numbers of creates that were answered 2xx
+        self.created = set()  # numbers of creates that were answered 2xx, not yet seen at the origin
         self.held = set()  # numbers of creates that stopped
         self.answers = {}
 
@@ -106,7 +107,7 @@ def is_stray(request, writer):
 
 def check_lane(origin, writer, may_repeat, was_held):
     done = [(number_of(r), r.method) for r in effects(origin, writer.path)]
-    ordered = [number_of(r) for r in effects(origin, writer.path) if not is_stray(r, writer)]
+    ordered = [writer.newest] + [number_of(r) for r in effects(origin, writer.path) if not is_stray(r, writer)]
     for place, (earlier, later) in enumerate(zip(ordered, ordered[1:])):
         if later < earlier:
             yield "out of order", f"{writer.path}: {ordered[max(0, place - 3):place + 5]}"
@@ -116,13 +117,14 @@ def check_lane(origin, writer, may_repeat, was_held):
         yield "wrong bytes", f"{writer.path}: {broken}"
     # DELETE of what is gone is in effect, though the origin says 404.
     seen = [number_of(r) for r in origin.seen(path=writer.path) if r.method == "DELETE" and r.status == 404]
-    newest = max([number for number, _ in done] + seen, default=0)
-    if newest < writer.accepted and not was_held:
-        yield "lost", f"{writer.path}: accepted {writer.accepted}, the origin ended at {newest}"
+    writer.newest = max([writer.newest] + [number for number, _ in done] + seen)
+    if writer.newest < writer.accepted and not was_held:
+        yield "lost", f"{writer.path}: accepted {writer.accepted}, the origin ended at {writer.newest}"
 
 
-def check(origin, writers, held):
-    """What is wrong at the origin: kinds and texts. `held`: operations that stopped and were discarded."""
+def check(origin, writers, held, earlier):
+    """What is wrong at the origin: kinds and texts. `held`: operations that stopped and were discarded; `earlier`: the names that
+    were seen to be created at an earlier check."""
     wrong = [("lost", f"stopped: {operation}") for operation in held if not is_expected(operation)]
     names = [origin.json(p)["name"] for p in list(origin.documents) if p.startswith("/created/")]
     for writer in writers:
@@ -132,8 +134,9 @@ def check(origin, writers, held):
             count = names.count(f"{writer.lane}-{number}")
             if count > 1 or count == 0 and number not in writer.held:
                 wrong.append(("repeated" if count else "lost", f"/created: {writer.lane}-{number} is there {count} times"))
+        writer.created.clear()
     return wrong + [("repeated", f"/created: {name} is there more than once") for name in set(names)
-                    if names.count(name) > 1]
+                    if names.count(name) > 1 or name in earlier]
 
 
 def is_expected(operation):
@@ -188,6 +191,8 @@ class Rounds:
         self.holdfast = self.make_holdfast(honours_keys).start()
         self.writers = [Writer(lane, self.holdfast, seed * 100 + lane) for lane in range(LANES)]
         self.held = 0
+        self.delivered = 0
+        self.created = set()  # names that were seen to be created
         self.rounds = 0
 
     def make_holdfast(self, honours_keys):
@@ -215,11 +220,21 @@ class Rounds:
             self.origin.start()
         held = settle(self.holdfast, self.writers)
         self.held += len(held)
-        wrong = check(self.origin, self.writers, held)
+        wrong = check(self.origin, self.writers, held, self.created)
+        self.forget()
         for writer in self.writers:
             writer.idle.clear()
             writer.paused.clear()
         return wrong
+
+    def forget(self):
+        """Takes from the origin what was checked: its list and its log would grow as long as the rounds go on."""
+        with self.origin.lock:
+            self.delivered += sum(len(effects(self.origin, path)) for path in ["/created", *(w.path for w in self.writers)])
+            for path in [path for path in self.origin.documents if path.startswith("/created/")]:
+                self.created.add(self.origin.json(path)["name"])
+                del self.origin.documents[path]
+            self.origin.log.clear()
 
     @property
     def accepted(self):

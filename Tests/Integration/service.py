@@ -203,6 +203,10 @@ class Holdfast:
     def network(self):
         return self.call("GET", "/cache/network").json()["state"]
 
+    def go(self, offline):
+        """Forces it offline, or lets it judge for itself again."""
+        assert self.call("PUT", "/cache/network", {"offline": offline}).status == 200
+
     def conflicts(self):
         return self.call("GET", "/cache/conflicts").json()["items"]
 

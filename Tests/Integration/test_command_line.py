@@ -26,3 +26,11 @@ def test_a_relative_data_folder_is_made_where_the_program_was_started(tmp_path, 
     finally:
         process.terminate()
         process.wait(20)
+
+
+def test_a_file_of_certificates_that_cannot_be_read_is_told_at_the_start(tmp_path):
+    ended = subprocess.run(
+        [BINARY, "--origin", "https://127.0.0.1:9", "--ca-file", "missing.pem", "--data", "d"], cwd=tmp_path,
+        capture_output=True, text=True, timeout=20)
+    assert ended.returncode != 0
+    assert "caFile: missing.pem can't be read: No such file or directory" in ended.stderr

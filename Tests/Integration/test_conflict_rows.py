@@ -219,3 +219,58 @@ def test_K31_an_edit_of_a_member_that_left_the_list_is_a_conflict(origin, holdfa
     holdfast.get("/items", sync_policy="fetch-policy=FETCH_FROM_SERVICE")
     holdfast.await_state(identifier, "conflict")
     assert "/items/1" not in origin.documents
+
+
+@pytest.mark.parametrize("decision, left", [
+    ({"keep": "merged", "body": {"id": "1", "name": "merged"}}, "merged"),
+    ({"keep": "client"}, "mine"),
+    ({"keep": "server"}, "theirs"),
+])
+def test_what_a_resolution_made_is_what_reads_and_edits_offline_see(origin, holdfast, decision, left):
+    origin.collections.add("/items")
+    edited_offline(origin, holdfast, put_mine(holdfast))
+    origin.put("/items/1", {"id": "1", "name": "theirs"})
+    origin.start()
+    entry = holdfast.resolve(holdfast.await_conflict()["id"], decision).json()
+    assert (entry["state"], entry["serverCopy"]["etag"]) == ("synced", origin.documents["/items/1"].tag)
+    holdfast.go(offline=True)
+    assert holdfast.get("/items/1").json()["name"] == left
+    identifier = receipt(holdfast.patch("/items/1", {"price": 1}))
+    holdfast.go(offline=False)
+    holdfast.await_state(identifier, "delivered")
+    assert origin.json("/items/1") == {"id": "1", "name": left, "price": 1}
+
+
+def test_a_delete_that_was_kept_stays_deleted_offline(origin, holdfast):
+    edited_offline(origin, holdfast, lambda **headers: holdfast.delete("/items/1", **headers))
+    origin.put("/items/1", {"id": "1", "name": "theirs"})
+    origin.start()
+    assert holdfast.resolve(holdfast.await_conflict()["id"], {"keep": "client"}).status == 200
+    holdfast.go(offline=True)
+    assert holdfast.get("/items/1").status == 404
+
+
+@pytest.mark.parametrize("decision", [
+    {"keep": "merged", "patch": "text"}, {"keep": "merged", "patch": None}, {"keep": "merged", "patch": 1},
+    {"keep": "merged", "body": {}, "mediaType": "nonsense"}, {"keep": "merged", "body": {}, "mediaType": 5},
+    {"keep": "client", "body": {}}, {"keep": "server", "patch": {}}, {"keep": "client", "mediaType": "text/plain"},
+])
+def test_a_decision_that_says_more_or_other_than_it_may_changes_nothing(origin, holdfast, decision):
+    edited_offline(origin, holdfast, put_mine(holdfast))
+    origin.put("/items/1", {"id": "1", "name": "theirs"})
+    origin.start()
+    found = holdfast.await_conflict()
+    answer = holdfast.resolve(found["id"], decision)
+    assert (answer.status, answer.json()["type"]) == (400, "/problems/bad-json")
+    assert origin.json("/items/1")["name"] == "theirs"
+
+
+def test_a_delivered_write_is_not_found_to_be_missing_when_it_is_changed(origin, holdfast):
+    identifier = edited_offline(origin, holdfast, put_mine(holdfast))
+    origin.start()
+    holdfast.await_state(identifier, "delivered")
+    path = f"/cache/operations/{identifier}"
+    answers = [holdfast.call("DELETE", path), holdfast.call("POST", path + "/retry"),
+               holdfast.call("PATCH", path, {"headers": {}})]
+    assert [(a.status, a.json()["type"]) for a in answers] == [(409, "/problems/not-failed")] * 3
+    assert holdfast.call("GET", path + "/body").status == 404

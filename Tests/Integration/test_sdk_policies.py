@@ -18,10 +18,6 @@ TABLE = {
 CELLS = ["fresh", "expired", "missing", "fresh", "expired", "missing"]
 
 
-def go(holdfast, offline):
-    assert holdfast.call("PUT", "/cache/network", {"offline": offline}).status == 200
-
-
 def cached(holdfast, target):
     """What is kept of a target, whether it has expired or not; None for nothing."""
     answer = holdfast.get(target, sync_policy="fetch-policy=FETCH_FROM_CACHE")
@@ -40,14 +36,14 @@ def pin(holdfast, target, priority="normal"):
 def test_each_fetch_policy_keeps_its_row_of_the_table(origin, holdfast, policy):
     for number, (state, expected) in enumerate(zip(CELLS, TABLE[policy])):
         target = f"/{state}/{number}"
-        go(holdfast, offline=False)
+        holdfast.go(offline=False)
         origin.put(target, {"v": 1})
         if state != "missing":
             lifetime = "NEVER_EXPIRE" if state == "fresh" else "EXPIRE_AFTER, expire-after=0"
             kept = holdfast.get(target, sync_policy=f"fetch-policy=FETCH_FROM_SERVICE, expiration-policy={lifetime}")
             assert kept.json() == {"v": 1}
         origin.put(target, {"v": 2})
-        go(holdfast, offline=number > 2)
+        holdfast.go(offline=number > 2)
         asked = len(origin.seen(path=target))
         answer = holdfast.get(target, sync_policy=f"fetch-policy={policy}")
         kind = str(expected)
@@ -154,9 +150,9 @@ def test_a_pinned_entry_is_downloaded_ahead_and_again_when_the_origin_is_back(or
     origin.put("/manual", {"v": 1})
     pin(holdfast, "/manual")
     eventually(lambda: cached(holdfast, "/manual") == {"v": 1})
-    go(holdfast, offline=True)
+    holdfast.go(offline=True)
     origin.put("/manual", {"v": 2})
-    go(holdfast, offline=False)
+    holdfast.go(offline=False)
     eventually(lambda: cached(holdfast, "/manual") == {"v": 2})
     assert entry(holdfast, "/manual")["pin"] == "normal"
     assert holdfast.call("DELETE", "/cache/entries").json() == {"evicted": 0}
@@ -182,11 +178,11 @@ def test_writes_to_pins_of_high_priority_are_delivered_first(origin, holdfast_wi
     for target in ("/a", "/b", "/urgent"):
         origin.put(target, {"v": 1})
         holdfast.get(target)
-    go(holdfast, offline=True)
+    holdfast.go(offline=True)
     for target in ("/a", "/b", "/urgent"):
         receipt(holdfast.put(target, {"v": 2}))
     pin(holdfast, "/urgent", "high")
-    go(holdfast, offline=False)
+    holdfast.go(offline=False)
     holdfast.await_drained()
     assert [r.path for r in origin.writes()] == ["/urgent", "/a", "/b"]
 
@@ -198,7 +194,7 @@ def test_noCache_keeps_nothing_and_queues_nothing(origin, holdfast_with):
         assert holdfast.get("/secret/1").json() == {"v": 1}
     assert len(origin.seen("GET", "/secret/1")) == 2
     assert cached(holdfast, "/secret/1") is None
-    go(holdfast, offline=True)
+    holdfast.go(offline=True)
     assert holdfast.get("/secret/1").status in (503, 504)
     assert holdfast.put("/secret/1", {"v": 2}).status == 503
     assert not holdfast.operations()
@@ -212,7 +208,7 @@ def test_the_first_matching_path_has_the_policy_and_the_default_fills_it_up(orig
     for target in ("/a/x/nested", "/a/x/y/nested", "/A/x/nested"):
         origin.put(target, {"v": 1})
     assert [holdfast.get(t).status for t in ("/a/x/nested", "/a/x/y/nested", "/A/x/nested")] == [404, 200, 200]
-    go(holdfast, offline=True)
+    holdfast.go(offline=True)
     assert [holdfast.put(t, {}).status for t in ("/a/x/nested", "/a/x/y/nested", "/b")] == [202, 503, 202]
     assert holdfast.put("/a/x/y/nested?saveIfOffline=true", {}).status == 202
     assert holdfast.put("/b?saveIfOffline=false", {}).status == 503
@@ -257,7 +253,7 @@ def test_the_policy_of_a_request_stays_with_the_entry_over_a_restart(origin, hol
     holdfast.get("/plain")
     holdfast.restart()
     assert entry(holdfast, "/strict")["policy"] == {"updatePolicy": "UPDATE_IF_ONLINE"}
-    go(holdfast, offline=True)
+    holdfast.go(offline=True)
     assert holdfast.put("/strict", {"v": 2}).status == 503
     assert holdfast.put("/plain", {"v": 2}).status == 202
     assert holdfast.put("/strict", {"v": 2}, sync_policy="update-policy=QUEUE_IF_OFFLINE").status == 202
@@ -270,7 +266,7 @@ def test_an_entry_shows_its_two_copies_and_its_flags(origin, holdfast):
     synced = entry(holdfast, "/items/1")
     assert synced["serverCopy"]["headers"]["X-Served-By"] == "node-7"
     assert [synced[flag] for flag in ("hasOfflineUpdates", "hasConflicts", "hasOfflineCommitError")] == [False] * 3
-    go(holdfast, offline=True)
+    holdfast.go(offline=True)
     identifier = receipt(holdfast.put("/items/1", {"v": 2}))
     assert holdfast.get("/items/1").json() == {"v": 2}
     assert holdfast.get("/items/1?persistentState=true").json() == {"v": 1}
@@ -280,7 +276,7 @@ def test_an_entry_shows_its_two_copies_and_its_flags(origin, holdfast):
     new = next(e for e in holdfast.call("GET", "/cache/entries?state=pending-create").json()["items"])
     assert "lastSync" not in new and new["hasOfflineUpdates"]
     origin.order(method="PUT", status=422)
-    go(holdfast, offline=False)
+    holdfast.go(offline=False)
     holdfast.await_state(identifier, "failed")
     refused = entry(holdfast, "/items/1")
     assert [refused[flag] for flag in ("hasOfflineUpdates", "hasConflicts", "hasOfflineCommitError")] == [
@@ -307,7 +303,7 @@ def test_one_offline_edit_or_all_are_discarded_and_the_server_copies_stay(origin
     for target in ("/items/1", "/items/2", "/items/3"):
         origin.put(target, {"v": 1})
         holdfast.get(target)
-    go(holdfast, offline=True)
+    holdfast.go(offline=True)
     first = receipt(holdfast.put("/items/1", {"v": 2}))
     receipt(holdfast.put("/items/2", {"v": 2}))
     receipt(holdfast.delete("/items/3"))
@@ -317,7 +313,7 @@ def test_one_offline_edit_or_all_are_discarded_and_the_server_copies_stay(origin
     assert holdfast.get("/items/2").json() == {"v": 2}
     assert holdfast.call("DELETE", "/cache/operations").json() == {"discarded": 3, "left": 0}
     assert [holdfast.get(f"/items/{n}").json() for n in (1, 2, 3)] == [{"v": 1}] * 3
-    go(holdfast, offline=False)
+    holdfast.go(offline=False)
     assert holdfast.call("POST", "/cache/sync?wait=5").status == 200
     assert not origin.writes()
 
@@ -328,9 +324,9 @@ def test_the_agent_header_is_sent_where_oracleSync_asks_for_it(origin, holdfast_
     origin.put("/items/1", {"v": 1})
     holdfast.get("/items/1")
     holdfast.put("/items/1", {"v": 2})
-    go(holdfast, offline=True)
+    holdfast.go(offline=True)
     identifier = receipt(holdfast.put("/items/1", {"v": 3}))
-    go(holdfast, offline=False)
+    holdfast.go(offline=False)
     holdfast.await_state(identifier, "delivered")
     sent = {r.headers.get("oracle-mobile-sync-agent") for r in origin.seen(path="/items/1")}
     assert sent == ({"true"} if is_on else {None})
@@ -344,3 +340,28 @@ def test_no_store_of_the_origin_is_obeyed_unless_its_owner_says_otherwise(origin
     origin.put("/items/1", {"v": 1})
     assert holdfast.get("/items/1").json() == {"v": 1}
     assert cached(holdfast, "/items/1") == (None if respects else {"v": 1})
+
+
+def test_a_policy_sent_with_a_read_is_added_to_what_is_kept(origin, holdfast):
+    origin.put("/items/1", {"v": 1})
+    kept = {"conflictResolutionPolicy": "CLIENT_WINS", "evictionPolicy": "MANUAL_EVICTION"}
+    assert holdfast.call("PUT", "/cache/entry/policy?target=/items/1", kept).status < 300
+    holdfast.get("/items/1", sync_policy="offline-reads=HONOUR_ORIGIN")
+    assert entry(holdfast, "/items/1")["policy"] == {**kept, "offlineReads": "HONOUR_ORIGIN"}
+
+
+def test_no_cache_on_a_read_of_what_is_missing_forbids_no_later_write(origin, holdfast):
+    assert holdfast.get("/items/1", sync_policy="no-cache").status == 404
+    holdfast.go(offline=True)
+    assert holdfast.put("/items/1", {"v": 1}).status == 202
+
+
+def test_the_location_of_a_create_is_not_said_again_by_reads(origin, holdfast):
+    origin.collections.add("/items")
+    holdfast.go(offline=True)
+    identifier = receipt(holdfast.post("/items", {"name": "new"}))
+    holdfast.go(offline=False)
+    target = holdfast.await_state(identifier, "delivered")["newTarget"]
+    holdfast.go(offline=True)
+    answer = holdfast.get(target)
+    assert (answer.status, answer.headers["Location"]) == (200, None)

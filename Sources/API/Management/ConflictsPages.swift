@@ -128,11 +128,17 @@ extension ManagementService {
         if let later = value["later"], !["keep", "drop"].contains(later.string ?? "") {
             throw Problem(.badJSON, "later is \"keep\" or \"drop\".")
         }
+        if value["keep"]?.string != "merged", ["body", "patch", "mediaType"].contains(where: { value[$0] != nil }) {
+            throw Problem(.badJSON, "body, patch and mediaType go with \"keep\":\"merged\".")
+        }
         switch value["keep"]?.string {
         case "client": return .keepClient
         case "server": return .keepServer(keepLater: value["later"]?.string == "keep")
         case "merged":
             let mediaType = value["mediaType"]?.string
+            guard value["mediaType"] == nil || mediaType.flatMap({ MediaType($0) }) != nil else {
+                throw Problem(.badJSON, "mediaType is a text as in Content-Type.")
+            }
             switch (value["body"], value["patch"]) {
             case (let body?, nil):
                 let type = (mediaType ?? conflict.client.mediaType).flatMap { MediaType($0) }
@@ -140,6 +146,9 @@ extension ManagementService {
                 let bytes = (isText ? body.string.map { Array($0.utf8) } : nil) ?? body.bytes
                 return .merged(try await context.store.makeContent(bytes, for: .operation), mediaType: mediaType)
             case (nil, let patch?):
+                guard patch.isArray || patch.isObject else {
+                    throw Problem(.badJSON, "patch is an object (RFC 7396) or an array (RFC 6902).")
+                }
                 let type = patch.isArray ? "application/json-patch+json" : "application/merge-patch+json"
                 return .patched(
                     try await context.store.makeContent(patch.bytes, for: .operation), mediaType: mediaType ?? type)

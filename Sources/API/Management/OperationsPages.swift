@@ -18,6 +18,9 @@ extension ManagementService {
                     .get,
                     {
                         let operation = try await operation(id, $0)
+                        guard operation.body != nil || !operation.state.isFinal else {
+                            throw Problem(.notFound, "The bytes of a finished operation are not kept.")
+                        }
                         return .stored(operation.body, type: operation.fields["Content-Type"])
                     }
                 )
@@ -27,7 +30,7 @@ extension ManagementService {
                 (
                     .post,
                     {
-                        _ = try await operation(id, $0)
+                        _ = try await unfinished(id, $0)
                         return .json(json(try await context.queue.retry(id)))
                     }
                 )
@@ -39,6 +42,14 @@ extension ManagementService {
     private func operation(_ id: OperationID, _ call: ManagementCall) async throws -> Operation {
         guard let operation = try await context.store.operation(id), call.maySee(operation.partition) else {
             throw ManagementCall.notFound("operation")
+        }
+        return operation
+    }
+
+    private func unfinished(_ id: OperationID, _ call: ManagementCall) async throws -> Operation {
+        let operation = try await operation(id, call)
+        guard !operation.state.isFinal else {
+            throw Problem(.notFailed, "It is \(operation.state.rawValue) already, and nothing is left to be changed.")
         }
         return operation
     }
@@ -105,7 +116,7 @@ extension ManagementService {
 
     /// `{"headers":{NAME: value or null},"body":…}`: named fields are set or removed, the others stay.
     private func edit(_ id: OperationID, _ call: ManagementCall) async throws -> ManagementReply {
-        let old = try await operation(id, call)
+        let old = try await unfinished(id, call)
         let value = try await call.object(["headers", "body"])
         guard old.state == .failed else { throw Problem(.notFailed, "Only a failed write can be edited.") }
         var fields: HTTPFields?
@@ -143,7 +154,7 @@ extension ManagementService {
     }
 
     private func discard(_ id: OperationID, _ call: ManagementCall) async throws -> ManagementReply {
-        _ = try await operation(id, call)
+        _ = try await unfinished(id, call)
         let discarded = try await context.queue.discard(id, cascade: try call.flag("cascade"))
         return ManagementCall.list(discarded.map { json($0) }, next: nil)
     }

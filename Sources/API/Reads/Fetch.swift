@@ -215,14 +215,25 @@ struct Fetch: Sendable {
             epoch: context.store.epoch)
     }
 
-    /// Commits what was learnt, with the policy that the request brought. A store that can't take it is logged: the client has
-    /// its answer all the same.
+    private static func stores(_ change: StoreChange) -> Bool {
+        switch change {
+        case .putCopy, .putParts: true
+        default: false
+        }
+    }
+
+    /// Commits what was learnt, and where that is a copy, the policy that the request brought for it (design 2). A store that can't
+    /// take it is logged: the client has its answer all the same.
     func commit(_ changes: [StoreChange]) async {
         var changes = changes
-        var layer = request.requestPolicy
-        layer.fetchPolicy = nil
-        if !layer.isEmpty { changes.append(.setPolicy(request.key, layer)) }
+        var sent = request.requestPolicy
+        sent.fetchPolicy = nil
         do {
+            if !sent.isEmpty, changes.contains(where: Self.stores) {
+                var layer = try await context.store.entry(request.key)?.policy ?? PolicyLayer()
+                layer.take(sent)
+                changes.append(.setPolicy(request.key, layer))
+            }
             try await context.store.commit(changes, durable: isDurable)
         } catch {
             context.log.write(.warning, "an answer could not be stored", [("error", "\(error)")])

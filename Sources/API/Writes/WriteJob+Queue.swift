@@ -132,17 +132,7 @@ extension WriteJob {
         sent.fetchPolicy = nil
         guard !sent.isEmpty else { return nil }
         var layer = entry?.policy ?? PolicyLayer()
-        layer.offlineReads = sent.offlineReads ?? layer.offlineReads
-        layer.expirationPolicy = sent.expirationPolicy ?? layer.expirationPolicy
-        layer.expireAfter = sent.expireAfter ?? layer.expireAfter
-        layer.evictionPolicy = sent.evictionPolicy ?? layer.evictionPolicy
-        layer.updatePolicy = sent.updatePolicy ?? layer.updatePolicy
-        layer.conflictResolutionPolicy = sent.conflictResolutionPolicy ?? layer.conflictResolutionPolicy
-        layer.noCache = sent.noCache ?? layer.noCache
-        layer.respectNoStore = sent.respectNoStore ?? layer.respectNoStore
-        layer.post = sent.post ?? layer.post
-        layer.guardsWrites = sent.guardsWrites ?? layer.guardsWrites
-        layer.queueOnStatus = sent.queueOnStatus ?? layer.queueOnStatus
+        layer.take(sent)
         return .setPolicy(key, layer)
     }
 }

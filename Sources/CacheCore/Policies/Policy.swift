@@ -62,6 +62,22 @@ package struct PolicyLayer: Sendable, Hashable {
     package init() {}
 
     package var isEmpty: Bool { self == PolicyLayer() }
+
+    /// Takes the fields that the other sets.
+    package mutating func take(_ other: PolicyLayer) {
+        fetchPolicy = other.fetchPolicy ?? fetchPolicy
+        offlineReads = other.offlineReads ?? offlineReads
+        expirationPolicy = other.expirationPolicy ?? expirationPolicy
+        expireAfter = other.expireAfter ?? expireAfter
+        evictionPolicy = other.evictionPolicy ?? evictionPolicy
+        updatePolicy = other.updatePolicy ?? updatePolicy
+        conflictResolutionPolicy = other.conflictResolutionPolicy ?? conflictResolutionPolicy
+        noCache = other.noCache ?? noCache
+        respectNoStore = other.respectNoStore ?? respectNoStore
+        post = other.post ?? post
+        guardsWrites = other.guardsWrites ?? guardsWrites
+        queueOnStatus = other.queueOnStatus ?? queueOnStatus
+    }
 }
 
 /// A policy with every field decided.

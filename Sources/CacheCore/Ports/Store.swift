@@ -21,6 +21,22 @@ package enum StoreError: Error, Sendable, Hashable {
     indirect case mirrorFailed(StoreError)
 }
 
+extension StoreError: CustomStringConvertible {
+    /// For the log, and for who starts the service.
+    package var description: String {
+        switch self {
+        case .full: "the store or the disk is full"
+        case .tooLarge: "the body is larger than the store may hold"
+        case .failed(let reason), .corrupt(let reason): reason
+        case .closed: "the store is closed"
+        case .detached: "the store is detached"
+        case .outdated: "another process has changed the operation"
+        case .side(let side, let error): "\(side.rawValue): \(error)"
+        case .mirrorFailed(let error): "mirror: \(error)"
+        }
+    }
+}
+
 /// A side of a mirrored store (design 11).
 package enum StoreSide: String, Sendable, Hashable { case primary, mirror }
 

@@ -46,13 +46,7 @@ final class UploadFolder: Sendable {
             return try FileHandle(path: path, flags: O_RDWR)
         }
         let copy = try FileHandle(path: path + ".new", flags: O_RDWR | O_CREAT | O_TRUNC)
-        var offset: Int64 = 0
-        while true {
-            let piece = try file.read(at: offset, count: 1 << 18)
-            if piece.isEmpty { break }
-            try copy.write(piece, at: offset)
-            offset += Int64(piece.count)
-        }
+        try file.copy(to: copy)
         try copy.synchronize()
         guard unsafe rename(path + ".new", path) == 0 else { throw FileError("rename") }
         try Folder.synchronize(self.path)

@@ -14,6 +14,8 @@ package final class Connectivity: Network {
         var probe: Task<Void, Never>?
         var listeners: [@Sendable () -> Void] = []
         var isStopped = false
+        /// Why the last connection could not be made, until the log has told it.
+        var failure: String?
     }
 
     private let guarded = Mutex(Guarded())
@@ -55,7 +57,10 @@ package final class Connectivity: Network {
 
     package var state: NetworkState { guarded.withLock { $0.machine.state } }
 
-    package func connectionFailed(_ error: OriginError) { handle(.connectionFailed) }
+    package func connectionFailed(_ error: OriginError) {
+        if case .unreachable(let reason, _) = error { guarded.withLock { $0.failure = reason } }
+        handle(.connectionFailed)
+    }
 
     package func answered(status: Int) { handle(.answered(status: status)) }
 
@@ -126,7 +131,9 @@ package final class Connectivity: Network {
         switch action {
         case .probe(let delay, let number): startProbe(after: delay, number: number)
         case .announce(let from, let to):
-            log.write(.info, "network", [("from", from.rawValue), ("to", to.rawValue)])
+            let failure = guarded.withLock { $0.failure.take() }
+            let reason = to == .offline ? failure.map { [("reason", $0)] } ?? [] : []
+            log.write(.info, "network", [("from", from.rawValue), ("to", to.rawValue)] + reason)
             events.emit(.network(from: from.rawValue, to: to.rawValue))
         case .cameOnline:
             let (waiters, listeners) = guarded.withLock { state in

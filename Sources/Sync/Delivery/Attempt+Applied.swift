@@ -109,8 +109,8 @@ extension Attempt {
     /// A DELETE leaves "gone"; a mere promise (202) only expires.
     func goneCopies(unless isPromise: Bool) -> [StoreChange] {
         let key = operation.lane
-        guard !isPromise, !operation.policy.noCache else { return [.expire(key)] }
-        return [.expire(key), .putCopy(key, .gone(at: context.clock.now, epoch: context.store.epoch))]
+        guard !isPromise else { return [.expire(key)] }
+        return ServerCopies.gone(key, policy: operation.policy, at: context.clock.now, epoch: context.store.epoch)
     }
 
     /// Location, Content-Location and the lists expire (RFC 9111 4.4).

@@ -15,6 +15,11 @@ package enum ServerCopies {
         return [.expire(key), .putCopy(key, copy)]
     }
 
+    /// What a DELETE leaves: "gone", in place of all variants.
+    package static func gone(_ key: EntryKey, policy: Policy, at time: Double, epoch: Int64) -> [StoreChange] {
+        policy.noCache ? [.expire(key)] : [.expire(key), .putCopy(key, .gone(at: time, epoch: epoch))]
+    }
+
     /// The lists that may show the operation's target.
     package static func lists(of operation: Operation) -> [StoreChange] {
         WriteEffects.lists(of: EntryKey(partition: operation.partition, target: operation.target), operation.method)
@@ -22,10 +27,11 @@ package enum ServerCopies {
 }
 
 extension ServerCopies {
-    /// What a write left is fresh only where the origin said so.
+    /// What a write left: fresh only where the origin said so, and without the Location that was an answer to the write.
     package static func explicitly(_ change: StoreChange) -> StoreChange {
         guard case .putCopy(let key, var copy) = change else { return change }
         copy.explicitFreshnessOnly = true
+        copy.fields.remove("Location")
         return .putCopy(key, copy)
     }
 }

@@ -1,23 +1,4 @@
-import CacheCore
 import Glibc
-
-/// A system call on a file that failed.
-struct FileError: Error {
-    let call: StaticString
-    let code: Int32
-
-    /// From the thread's `errno`, right after the call.
-    init(_ call: StaticString) {
-        self.call = call
-        code = errno
-    }
-
-    /// The same for who uses the store; names no path.
-    var storeError: StoreError {
-        code == ENOSPC || code == EDQUOT
-            ? .full : .failed(reason: "\(call): \(unsafe String(cString: strerror(code)))")
-    }
-}
 
 /// An open file; closed with its owner.
 final class FileHandle: Sendable {
@@ -84,6 +65,17 @@ final class FileHandle: Sendable {
         return bytes
     }
 
+    /// Writes the whole file to `other`, each byte to the same place.
+    func copy(to other: FileHandle) throws(FileError) {
+        var offset: Int64 = 0
+        while true {
+            let piece = try read(at: offset, count: 1 << 18)
+            if piece.isEmpty { return }
+            try other.write(piece, at: offset)
+            offset += Int64(piece.count)
+        }
+    }
+
     /// Has a part of the file read into the system's memory; false where it ends before.
     func load(_ part: Range<Int64>) -> Bool {
         posix_fadvise(descriptor, off_t(part.lowerBound), off_t(part.count), POSIX_FADV_WILLNEED)
@@ -94,55 +86,5 @@ final class FileHandle: Sendable {
 
     func synchronize() throws(FileError) {
         guard fsync(descriptor) == 0 else { throw FileError("fsync") }
-    }
-}
-
-/// Folders by path.
-enum Folder {
-    /// Makes it where it is missing, for the user alone; whether it was.
-    @discardableResult
-    static func make(_ path: String) throws(FileError) -> Bool {
-        if unsafe mkdir(path, 0o700) == 0 { return true }
-        guard errno == EEXIST else { throw FileError("mkdir") }
-        return false
-    }
-
-    /// Makes it with all folders above it, durably.
-    static func makeAll(_ path: String) throws(FileError) {
-        var above = path.hasPrefix("/") ? "/" : "."
-        var made = path.hasPrefix("/") ? "/" : ""
-        for part in path.split(separator: "/") {
-            made += part
-            if try make(made) {
-                // A folder that may be written but not read can't be synchronised.
-                do throws(FileError) { try synchronize(above) } catch { if error.code != EACCES { throw error } }
-            }
-            above = made
-            made += "/"
-        }
-    }
-
-    static func synchronize(_ path: String) throws(FileError) {
-        try FileHandle(path: path, flags: O_RDONLY | O_DIRECTORY).synchronize()
-    }
-
-    /// Deletes it with all that is in it, as far as that can be done.
-    static func remove(_ path: String) {
-        for name in names(path) where unsafe unlink(path + "/" + name) != 0 { remove(path + "/" + name) }
-        _ = unsafe rmdir(path)
-    }
-
-    /// Names in it, without `.` and `..`; empty where it can't be read.
-    static func names(_ path: String) -> [String] {
-        guard let folder = unsafe opendir(path) else { return [] }
-        defer { unsafe closedir(folder) }
-        var names: [String] = []
-        while let item = unsafe readdir(folder) {
-            let name = unsafe withUnsafePointer(to: &item.pointee.d_name) { name in
-                unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
-            }
-            if name != ".", name != ".." { names.append(name) }
-        }
-        return names
     }
 }
