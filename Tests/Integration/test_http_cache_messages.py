@@ -84,6 +84,17 @@ def test_3_3_an_answer_that_was_cut_is_not_whole_for_its_client_and_not_stored(s
     assert shared_cache.holdfast.call("GET", "/files" + target).body == b"whole"
 
 
+@pytest.mark.parametrize("status", [404, 410, 500])
+def test_3_3_an_error_that_was_cut_is_not_whole_for_its_client_and_not_repeated(shared_cache, status):
+    target = f"/cut/error/{status}"
+    shared_cache.origin.script(target, Reply(FRESH, status=status, body=b"b" * 100, cut="within"))
+    with pytest.raises((http.client.IncompleteRead, ConnectionError)):
+        shared_cache.holdfast.call("GET", "/files" + target)
+    shared_cache.origin.script(target, Reply(FRESH, status=status, body=b"whole"))
+    answer = shared_cache.holdfast.call("GET", "/files" + target)
+    assert (answer.status, answer.body) == (status, b"whole")
+
+
 def test_3_3_an_answer_whose_end_nothing_proves_is_passed_on_and_not_stored(shared_cache):
     shared_cache.origin.script("/open", Reply(FRESH, body=b"perhaps", cut="ends"))
     for _ in range(2):
