@@ -41,7 +41,14 @@ extension SQLiteStore {
 
     /// The body's file, once all of it was compared with its digest in this process: in steps, so that reads of others come between.
     private func open(_ content: Content) async throws(StoreError) -> FileHandle {
-        let file = try await files.run { [shared] () throws(StoreError) in try shared.bodies.open(content) }
+        let file = try await files.run { [shared] () throws(StoreError) in
+            let file = try shared.bodies.open(content)
+            // Cut since it was compared: it is compared again, and set aside, instead of breaking off all who read it.
+            do throws(FileError) {
+                if try file.length != content.length { shared.bodies.doubt(content.digest) }
+            } catch { throw error.storeError }
+            return file
+        }
         if !shared.bodies.isVerified(content.digest) { _ = try await compare(file, with: content.digest) }
         return file
     }

@@ -1,6 +1,7 @@
 """Large bodies: uploads in parts, digests, damaged files, disk use, paths on disk."""
 
 import base64
+import contextlib
 import hashlib
 import http.client
 import os
@@ -189,6 +190,24 @@ def test_M07_a_damaged_body_that_waits_is_never_sent(origin, holdfast):
 
 
 # disk
+
+
+@pytest.mark.parametrize("kind", ["copy", "edit"])
+def test_a_body_that_is_shortened_on_disk_while_the_service_runs_is_never_whole(origin, holdfast, kind):
+    body = noise(1_000_000)
+    origin.headers["Cache-Control"] = "max-age=600"
+    origin.put("/a", body, content_type="application/octet-stream")
+    if kind == "edit":
+        origin.stop()
+        receipt(put_file(holdfast, "/a", body))
+    assert file(holdfast, "/a").body == body  # compared with its digest by now
+    os.truncate(body_file(holdfast, body), 600_000)
+    for first in (0, 500_000, 700_000):
+        with contextlib.suppress(http.client.IncompleteRead, ConnectionError):
+            answer = file(holdfast, "/a", range=f"bytes={first}-")
+            assert answer.status >= 500 or (answer.status, answer.body) == (206, body[first:])
+    if kind == "copy":
+        eventually(lambda: (answer := holdfast.attempt("GET", "/files/a")) and answer.body == body)
 
 
 def test_bytes_that_many_refer_to_are_stored_and_counted_once(origin, holdfast):

@@ -29,12 +29,15 @@ final class FileHandle: Sendable {
     }
 
     /// Whether it has more than one name.
-    var isShared: Bool {
-        get throws(FileError) {
-            var status = stat()
-            guard unsafe fstat(descriptor, &status) == 0 else { throw FileError("stat") }
-            return status.st_nlink > 1
-        }
+    var isShared: Bool { get throws(FileError) { try status().st_nlink > 1 } }
+
+    /// Its bytes.
+    var length: Int64 { get throws(FileError) { Int64(try status().st_size) } }
+
+    private func status() throws(FileError) -> stat {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw FileError("stat") }
+        return status
     }
 
     /// Makes the file that long.
