@@ -117,7 +117,8 @@ import Testing
             Issue.record("not unknown")
             return
         }
-        guard case .delivered(_, _, let newBase, _, _, _) = await fixture.attempt(operation, attempts: 2, verify: true)
+        guard
+            case .delivered(_, _, let newBase, _, _, _, _) = await fixture.attempt(operation, attempts: 2, verify: true)
         else {
             Issue.record("not delivered")
             return
@@ -152,12 +153,30 @@ import Testing
         behind.sequence = 2
         let fixture = Fixture(origin, queue: FakeQueue([behind]))
         let sent = Fixture.operation(body: await fixture.content(#"{"v":1}"#))
-        guard case .delivered(_, _, let newBase, _, _, let unseen) = await fixture.attempt(sent) else {
+        guard case .delivered(_, _, let newBase, _, _, let unseen, _) = await fixture.attempt(sent) else {
             Issue.record("not delivered")
             return
         }
         #expect(newBase.etag == "\"9\"")
         #expect((unseen?.etag == "\"9\"") == showsOther)
+    }
+
+    @Test(
+        "where the answer names no version and the target can't be read now, that is told; who can never read it goes on",
+        arguments: [(503, true), (401, true), (405, false)])
+    func unseen(status: Int, isUnseen: Bool) async throws {
+        let origin = FakeOrigin { sent in sent.method == .put ? .success((204, [:], "")) : .success((status, [:], "")) }
+        var behind = Fixture.operation(id: "op2")
+        behind.sequence = 2
+        for queue in [FakeQueue([behind]), FakeQueue([])] {
+            let fixture = Fixture(origin, queue: queue)
+            let sent = Fixture.operation(body: await fixture.content(#"{"v":1}"#))
+            guard case .delivered(_, _, .unknown, _, _, nil, let told) = await fixture.attempt(sent) else {
+                Issue.record("not delivered")
+                return
+            }
+            #expect(told == (queue.unfinished().isEmpty || isUnseen))
+        }
     }
 
     @Test("O17: Retry-After is obeyed", arguments: ["30", "Tue, 14 Nov 2023 22:13:50 GMT"])

@@ -59,7 +59,8 @@ struct CreateLookTests {
         let operation = await lost(FakeQueue())
         collection.show(#"[{"id":1},{"id":2,"a":3}]"#)
         let origin = collection.origin
-        guard case .delivered(_, let target, _, _, let name, _) = await look(at: operation, in: Fixture(origin)) else {
+        guard case .delivered(_, let target, _, _, let name, _, _) = await look(at: operation, in: Fixture(origin))
+        else {
             Issue.record("not delivered")
             return
         }

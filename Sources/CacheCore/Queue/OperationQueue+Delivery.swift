@@ -97,7 +97,14 @@ extension OperationQueue {
     private func changes(of outcome: DeliveryOutcome, for sent: Operation) async throws -> [StoreChange] {
         var operation = sent
         switch outcome {
-        case .delivered(let answer, let newTarget, let newBase, let copies, let memberName, let unseen):
+        case .delivered(let answer, _, _, let copies, _, _, true)
+        where book.withLock({ $0.nextEdit(after: sent) }).map(needsBase) ?? false:
+            operation.lastAnswer = answer
+            operation.state = .unknown
+            operation.reason = Reason.settle
+            operation.nextAttemptAt = clock.now + settings.current.settle
+            return copies + [.putOperation(operation)]
+        case .delivered(let answer, let newTarget, let newBase, let copies, let memberName, let unseen, _):
             operation.memberName = memberName
             return try await delivered(
                 operation, answer: answer, newTarget: newTarget, newBase: newBase, copies: copies, unseen: unseen)
@@ -222,12 +229,22 @@ extension OperationQueue {
 
     /// The next edit of the lane starts from what the one before left (design 5, "Base validator").
     private func follow(_ operation: inout Operation, onto base: Base) {
-        let tracks =
-            !operation.preconditionIsClients || !ClientPrecondition.ownTags(in: operation.precondition).isEmpty
-        guard tracks, !operation.wasSent else { return }
+        guard follows(operation) else { return }
         operation.precondition =
             operation.preconditionIsClients ? base.strictPrecondition : base.guardPrecondition(under: operation.policy)
         operation.base = base
+    }
+
+    private func follows(_ operation: Operation) -> Bool {
+        let tracks =
+            !operation.preconditionIsClients || !ClientPrecondition.ownTags(in: operation.precondition).isEmpty
+        return tracks && !operation.wasSent
+    }
+
+    /// Whether it is guarded by what the one before it leaves.
+    private func needsBase(_ operation: Operation) -> Bool {
+        let isGuarded = operation.policy.guardsWrites && operation.policy.conflictResolutionPolicy != .clientWins
+        return follows(operation) && (operation.preconditionIsClients || isGuarded)
     }
 
     /// An edit was made upon the one before it, and the origin holds another version by now: a conflict by the edit's policy, like one

@@ -224,10 +224,12 @@ package struct Claim: Sendable {
 package enum DeliveryOutcome: Sendable {
     /// In effect at the origin. `copies`: what happens to server copies in the same commit. `newTarget`, `memberName`: of a create.
     /// `newBase`: what the next of the lane uses as its base. `unseen`: the version that a look found there instead of what was
-    /// sent; the next of the lane, made without having seen it, is in conflict with it.
+    /// sent; the next of the lane, made without having seen it, is in conflict with it. `isUnseen`: the answer named no version, and
+    /// none was looked for. Where an edit follows by the time that this is recorded, which would go out without a base, it is
+    /// recorded as `unknown` instead: the look that comes then finds the version.
     case delivered(
         answer: KeptAnswer?, newTarget: Target?, newBase: Base, copies: [StoreChange], memberName: String? = nil,
-        unseen: ConflictVersion? = nil)
+        unseen: ConflictVersion? = nil, isUnseen: Bool = false)
     /// Not applied: due again at `at`.
     case retry(at: Double, answer: KeptAnswer?, reason: String?)
     /// It can't be told: `unknown`, due at `at`.

@@ -40,36 +40,43 @@ extension Attempt {
                 answer: answer, newTarget: nil, newBase: .unknown,
                 copies: goneCopies(unless: answer.status == 202) + touched(by: answer))
         }
-        let (base, copies, unseen) = await edited(answer, sighting, request: request)
-        return .delivered(
-            answer: answer, newTarget: nil, newBase: base, copies: copies + touched(by: answer), unseen: unseen)
+        return await edited(answer, sighting, request: request)
     }
 
     // MARK: Edits
 
-    /// The base of what follows in the lane, what becomes of the server copy, and the version found instead of what was sent.
-    private func edited(_ answer: KeptAnswer, _ sighting: Sighting, request: OutgoingWrite) async -> (
-        Base, [StoreChange], unseen: ConflictVersion?
-    ) {
+    /// With the base of what follows in the lane, what becomes of the server copy, and the version found instead of what was sent.
+    private func edited(_ answer: KeptAnswer, _ sighting: Sighting, request: OutgoingWrite) async -> DeliveryOutcome {
         let key = operation.lane
+        func delivered(
+            _ base: Base, _ copies: [StoreChange], unseen: ConflictVersion? = nil, isUnseen: Bool = false
+        ) -> DeliveryOutcome {
+            .delivered(
+                answer: answer, newTarget: nil, newBase: base, copies: copies + touched(by: answer), unseen: unseen,
+                isUnseen: isUnseen)
+        }
         if let copy = proven(by: sighting, request: request) {
             let changes = ServerCopies.seen(copy, as: key, policy: operation.policy, epoch: context.store.epoch)
-            return (copy.base, changes.map(ServerCopies.explicitly), nil)
+            return delivered(copy.base, changes.map(ServerCopies.explicitly))
         }
         if let etag = sighting.etag {
-            return (
-                Base(etag: etag, mediaType: operation.effectiveType, content: operation.effective), [.expire(key)],
-                nil
-            )
+            return delivered(
+                Base(etag: etag, mediaType: operation.effectiveType, content: operation.effective), [.expire(key)])
         }
-        guard context.queue.nextEdit(after: operation) != nil else { return (.unknown, [.expire(key)], nil) }
         // The next one needs a validator that the answer did not give (design 5, "base validator").
-        guard case .seen(let seen) = await look() else { return (.unknown, [.expire(key)], nil) }
-        let showsIt = seen.isGone ? false : await showsEffect(seen)
-        return (
-            seen.base, ServerCopies.seen(seen, as: key, policy: operation.policy, epoch: context.store.epoch),
-            showsIt ? nil : seen.version
-        )
+        guard context.queue.nextEdit(after: operation) != nil else {
+            return delivered(.unknown, [.expire(key)], isUnseen: true)
+        }
+        switch await look() {
+        case .seen(let seen):
+            let showsIt = seen.isGone ? false : await showsEffect(seen)
+            return delivered(
+                seen.base, ServerCopies.seen(seen, as: key, policy: operation.policy, epoch: context.store.epoch),
+                unseen: showsIt ? nil : seen.version)
+        case .unreachable, .noCredential, .notNow: return delivered(.unknown, [.expire(key)], isUnseen: true)
+        // What can't be read can't be guarded.
+        case .unreadable: return delivered(.unknown, [.expire(key)])
+        }
     }
 
     /// The representation that the answer proves: its body where it says so, or what was sent to a PUT with a strong tag.

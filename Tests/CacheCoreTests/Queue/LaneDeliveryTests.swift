@@ -64,6 +64,36 @@ struct LaneDeliveryTests {
         #expect(await bench.queue.serverTag(forDelivered: first.tag, of: first.lane) == "\"2\"")
     }
 
+    /// Records an edit that the origin took without naming a version, which nobody looked for, with another edit behind it or not.
+    private func deliverUnseen(followedBy policy: Policy?) async throws -> OperationState? {
+        let first = try await bench.write(.put, "/items/1", #"{"v":1}"#)
+        _ = try await bench.claimOne()
+        if let policy { try await bench.write(.put, "/items/1", #"{"v":2}"#, policy: policy) }
+        let outcome = DeliveryOutcome.delivered(
+            answer: nil, newTarget: nil, newBase: .unknown, copies: [], isUnseen: true)
+        #expect(await bench.queue.record([(first.id, outcome)]).isEmpty)
+        return try await bench.store.operation(first.id)?.state
+    }
+
+    @Test("an edit that came while the one before was answered without a version is guarded by what a look finds")
+    func unseenIsLookedAt() async throws {
+        #expect(try await deliverUnseen(followedBy: Policy()) == .unknown)
+        #expect(try await bench.claimOne() == nil)
+        bench.clock.advance(by: bench.settings.current.settle)
+        let claim = try #require(try await bench.queue.claim(limit: 8, now: bench.clock.now) { _ in nil }.first)
+        #expect(claim.mustVerify)
+        try await bench.deliver(claim.operation.id, etag: "\"1\"")
+        #expect(try await bench.claimOne()?.precondition == .ifMatch("\"1\""))
+    }
+
+    @Test("no look is needed where nothing follows, or what follows wins over any version")
+    func unseenIsDelivered() async throws {
+        #expect(try await deliverUnseen(followedBy: nil) == .delivered)
+        var wins = Policy()
+        wins.conflictResolutionPolicy = .clientWins
+        #expect(try await deliverUnseen(followedBy: wins) == .delivered)
+    }
+
     /// Delivers the first of two edits, after which the origin shows what neither knew.
     private func deliverBeforeUnseen(_ policy: ConflictResolutionPolicy) async throws -> OperationID {
         var policies = Policy()
