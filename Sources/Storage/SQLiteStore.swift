@@ -134,11 +134,16 @@ package final class SQLiteStore: Store {
         }
     }
 
+    /// Bytes of the write-ahead log that stay on disk: what it has by itself when it is written back.
+    static let logLimit: Int64 = 4 << 20
+
     /// A connection with this store's settings.
     static func connect(_ path: String) throws(SQLiteError) -> Connection {
         let connection = try Connection(path: path)
         try connection.execute("PRAGMA journal_mode = WAL")
         try connection.execute("PRAGMA synchronous = FULL")
+        // Once it is written back, the log that a burst made long gives its room back.
+        try connection.execute("PRAGMA journal_size_limit = \(logLimit)")
         return connection
     }
 

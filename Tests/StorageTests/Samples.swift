@@ -48,6 +48,12 @@ final class TemporaryFolder: Sendable {
         fclose(file)
     }
 
+    /// Of a file, in bytes; 0 where there is none.
+    func size(_ name: String) -> Int64 {
+        var status = stat()
+        return stat(path + "/" + name, &status) == 0 ? Int64(status.st_size) : 0
+    }
+
     /// Makes the database no database any more.
     func overwriteHeader() {
         guard let file = fopen(path + "/holdfast.sqlite", "r+") else { return }

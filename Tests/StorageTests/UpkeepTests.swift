@@ -30,6 +30,21 @@ import Testing
         await again.close()
     }
 
+    @Test func `The log that a burst made long gives its room back`() async throws {
+        let store = try folder.open()
+        var burst: [StoreChange] = []
+        for number in 0..<2_000 {
+            let content = try await store.makeContent(
+                (0..<4_000).map { UInt8(truncatingIfNeeded: number &+ $0) }, for: .copy)
+            burst.append(.putCopy(key("/\(number)"), sampleCopy(content)))
+        }
+        try await store.commit(burst, durable: true)
+        #expect(folder.size("holdfast.sqlite-wal") > SQLiteStore.logLimit)
+        for _ in 0..<2 { try await store.commit([.expire(key("/1"))], durable: true) }
+        #expect(folder.size("holdfast.sqlite-wal") <= SQLiteStore.logLimit)
+        await store.close()
+    }
+
     @Test func `What is older than the retention goes, unfinished operations and open conflicts stay`() async throws {
         let clock = ManualClock()
         let store = try SQLiteStore.open(folder: folder.path, clock: clock, log: SilentLog())
