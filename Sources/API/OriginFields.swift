@@ -16,8 +16,17 @@ package enum OriginFields {
         fields.removeAll { field in removed.contains { $0.equalsIgnoringASCIICase(field.name) } }
         let via = (fields.combined("Via").map { $0 + ", " } ?? "") + "1.\(head.minorVersion) holdfast"
         fields["Via"] = via
+        if let left = forwardsLeft(head) { fields["Max-Forwards"] = String(left - 1) }
         if settings.oracleSync { fields["Oracle-Mobile-Sync-Agent"] = "true" }
         return fields
+    }
+
+    /// How many more intermediaries an OPTIONS may pass (RFC 9110 7.6.2), at least 0; nil where it does not say, and for other methods.
+    package static func forwardsLeft(_ head: RequestHead) -> Int? {
+        guard head.method == .options, let text = head.fields["Max-Forwards"], !text.isEmpty,
+            text.utf8.allSatisfy(\.isDigit)
+        else { return nil }
+        return Int(text) ?? .max
     }
 
     /// Whether the request has passed through a Holdfast before (RFC 9110 7.6.3): a loop.

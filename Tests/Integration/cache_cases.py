@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import test_http_cache_freshness as freshness
 import test_http_cache_invalidation as invalidation
 import test_http_cache_messages as messages
+import test_http_cache_ranges as ranges
 import test_http_cache_requests as requests
 import test_http_cache_stale as stale
 import test_http_cache_storing as storing
@@ -28,6 +29,7 @@ CATEGORIES = {
     "requests to the origin for validation (4.3.1, 4.3.3)": validation.ASKED,
     "the client's conditions (4.3.2, RFC 9110 13)": {**validation.TAGS, **validation.DATES},
     "what 304 changes (3.2, 4.3.4)": validation.UPDATED,
+    "ranges (RFC 9110 13.1.5, 14, 15.3.7)": ranges.RANGES,
     "HEAD (4.3.5)": validation.HEAD,
     "unsafe methods (4.4, RFC 9110 9.3.3)": invalidation.CASES,
     "directives of requests (5.2.1, 5.4)": requests.DIRECTIVES,
@@ -36,10 +38,28 @@ CATEGORIES = {
     "targeted directives (RFC 9213)": requests.TARGETED,
 }
 
-# Left open by the RFCs, or of something that other caches don't claim to have: not compared. Neither is what depends on
-# directives of requests, which are advisory (RFC 9111 5.2.1), nor HEAD, for which others ask with GET.
+# Of something that other caches don't claim to have: not compared. Neither is what depends on directives of requests, which are
+# advisory (RFC 9111 5.2.1), nor HEAD, for which others ask with GET.
 OWN_CATEGORIES = {"credentials (3.5)", "HEAD (4.3.5)", "Cache-Status (RFC 9211)", "targeted directives (RFC 9213)"}
-OWN_WORDS = ("Set-Cookie", "cookie", "is of one moment", "identity", "under both routes", "Server is kept")
+OWN_WORDS = ("Set-Cookie", "cookie", "is of one moment", "identity", "under both routes", "Server is kept", "Via names us")
+# What the RFCs leave open is not compared either: another answer than ours is as good.
+OPEN_WORDS = (
+    # Heuristics are each cache's own (RFC 9111 4.2.2).
+    "without freshness or validator nothing", "immutable is no lifetime", "public is no lifetime", "4.2.2: not longer",
+    "4.2.2: a day at most", "a Last-Modified of the future", "an unreadable Last-Modified",
+    # The first of several values may count (RFC 9111 4.2.1).
+    "of two lifetimes the shorter", "an unreadable lifetime beside",
+    # A cache may ask for the whole where a client has a condition (RFC 9111 4.3.1), and pass over If-Match (RFC 9110 13.1.1).
+    "the client's own conditions go", "4.3.1: unquoted too", "whose condition was sent on", "13.1.1", "13.1.4", "15.5.13",
+    # A gateway is the origin to its clients (RFC 9110 3.7).
+    "Max-Forwards",
+    # It may be refused (RFC 9110 14.2).
+    "a range that can't be read",
+    # What becomes of an answer that no origin may give.
+    "a part that nobody asked for", "a Content-Range that can't be", "a part in another unit",
+    # Nothing forbids to keep these.
+    "Content-Range of a whole answer", "15.5.17: 416 is not given again",
+)
 ABOUT_AGE = {"lifetime (4.2.1)", "heuristic lifetime (4.2.2)", "age (4.2.3, 5.1)", "Expires and dates (5.3, RFC 9110 5.6.7)"}
 
 
@@ -48,7 +68,7 @@ def compared(category):
     if category in OWN_CATEGORIES:
         return {}
     return {name: steps for name, steps in CATEGORIES[category].items()
-            if not any(word in name for word in OWN_WORDS) and not any(map(is_directed, steps))}
+            if not any(word in name for word in OWN_WORDS + OPEN_WORDS) and not any(map(is_directed, steps))}
 
 
 def is_directed(step):

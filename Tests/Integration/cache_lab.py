@@ -119,7 +119,12 @@ class Lab:
             path = base + step.target
             self.origin.script(path, reply)
             before = len(self.origin.seen())
-            answer = self.ask(step, words["route"] + path)
+            try:
+                answer = self.ask(step, words["route"] + path)
+            except http.client.IncompleteRead as error:
+                if step.expect == "stale":
+                    raise Missed(f"step {number}: {error}") from error
+                raise
             asked = [r for r in self.origin.seen()[before:] if r.path == path]
             where = f"step {number}: {answer}, the origin got {asked}"
             kept = self.check(step, reply, answer, asked, kept, where)
@@ -144,7 +149,7 @@ class Lab:
     def check(self, step, reply, answer, asked, kept, where):
         if step.expect == "cache" and asked:
             raise Missed(where)
-        if step.expect == "stale" and answer.status in GATEWAY:
+        if step.expect == "stale" and answer.status >= 500:
             raise Missed(where)
         if step.expect not in ("cache", "refused"):
             assert asked, where
@@ -167,7 +172,7 @@ class Lab:
             assert answer.headers["Content-Type"] == "application/problem+json", where
         elif step.method == "HEAD" or answer.status in (204, 304):
             assert answer.body == b"", where
-        else:
+        elif answer.status != 416:  # whose content is the server's own
             assert answer.body == (step.body if step.body is not None else kept), where
         for line in step.has:
             name, _, value = line.partition(": ")

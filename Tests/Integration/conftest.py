@@ -4,6 +4,7 @@ import contract
 import service
 from cache_lab import TO_THE_LETTER, Lab
 from faults import Faults
+from file_origin import FileOrigin
 from origin import Origin
 from service import Holdfast
 
@@ -47,6 +48,19 @@ def holdfast_with(origin, request):
                 service.check_left()
         finally:
             service.close()
+
+
+@pytest.fixture
+def file_origin():
+    made = []
+
+    def make(length, **more):
+        made.append(FileOrigin(length, **more))
+        return made[-1]
+
+    yield make
+    for origin in made:
+        origin.stop()
 
 
 @pytest.fixture

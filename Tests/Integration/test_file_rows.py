@@ -12,21 +12,7 @@ import time
 
 import pytest
 
-from file_origin import FileOrigin
 from service import eventually, receipt
-
-
-@pytest.fixture
-def file_origin():
-    made = []
-
-    def make(length, **more):
-        made.append(FileOrigin(length, **more))
-        return made[-1]
-
-    yield make
-    for origin in made:
-        origin.stop()
 
 
 def get(holdfast, range=None, target="/a", **headers):

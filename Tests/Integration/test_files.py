@@ -107,22 +107,98 @@ def test_a_used_upload_survives_kill_9_in_the_queue(origin, holdfast):
 # digests
 
 
-def test_a_large_streamed_body_with_a_wrong_digest_never_arrives_whole(origin, holdfast):
-    body = noise(20_000_000)
-    answer = put_file(holdfast, "/a", body, **{"Content-Digest": digest(body[:-1] + b"x", "sha512")})
+ALGORITHMS = pytest.mark.parametrize("algorithm", ["sha256", "sha512"])
+FIELDS = pytest.mark.parametrize("field", ["Repr-Digest", "Content-Digest"])
+
+
+def chunks(body):
+    """The body without a length, which http.client sends in chunks."""
+    return (body[start:start + 1_000_000] for start in range(0, len(body), 1_000_000))
+
+
+@ALGORITHMS
+@FIELDS
+@pytest.mark.parametrize("length, has_length", [(500_000, True), (20_000_000, True), (2_000_000, False)])
+def test_a_streamed_body_with_a_wrong_digest_never_arrives_whole(
+        origin, holdfast, algorithm, field, length, has_length):
+    body = noise(length)
+    sent = (lambda: body) if has_length else (lambda: chunks(body))
+    answer = put_file(holdfast, "/a", sent(), **{field: digest(body[:-1] + b"x", algorithm)})
     assert (answer.status, answer.json()["type"]) == (400, "/problems/bad-request")
     assert "/a" not in origin.documents
-    assert put_file(holdfast, "/a", body, **{"Repr-Digest": digest(body, "sha512")}).status == 201
+    assert put_file(holdfast, "/a", sent(), **{field: digest(body, algorithm)}).status == 201
     assert origin.documents["/a"].body == body
+    assert origin.seen("PUT")[-1].headers[field.lower()] == digest(body, algorithm)
 
 
-def test_a_wrong_digest_offline_leaves_nothing(origin, holdfast):
+@ALGORITHMS
+@FIELDS
+def test_a_wrong_digest_offline_leaves_nothing(origin, holdfast, algorithm, field):
     origin.stop()
     body = noise(500_000)
-    assert put_file(holdfast, "/a", body, **{"Repr-Digest": digest(b"x")}).status == 400
+    assert put_file(holdfast, "/a", body, **{field: digest(b"x", algorithm)}).status == 400
     assert not holdfast.operations()
     eventually(lambda: body_bytes(holdfast) == 0)
     assert not temporary(holdfast)
+
+
+@ALGORITHMS
+@FIELDS
+def test_what_was_accepted_with_a_digest_is_delivered_with_one(origin, holdfast, algorithm, field):
+    origin.stop()
+    body = noise(500_000)
+    identifier = receipt(put_file(holdfast, "/a", body, **{field: digest(body, algorithm)}))
+    holdfast.restart()
+    origin.start()
+    holdfast.await_state(identifier, "delivered")
+    # The SHA-256 that the body is kept under stands in for another one.
+    assert (origin.seen("PUT")[-1].headers[field.lower()], origin.documents["/a"].body) == (digest(body), body)
+
+
+@ALGORITHMS
+def test_an_upload_in_parts_is_held_against_its_digests(origin, holdfast, algorithm):
+    body = noise(900_000)
+    location = holdfast.call("POST", "/cache/uploads", headers={"Content-Type": "image/png"}).headers["Location"]
+
+    def part(start, end, stated):
+        return holdfast.call("PATCH", location, body[start:end], {
+            "Upload-Offset": str(start), "Content-Digest": digest(stated, algorithm)}).status
+
+    assert part(0, 500_000, body) == 400
+    assert offset(holdfast, location) == 0
+    assert (part(0, 500_000, body[:500_000]), part(500_000, 900_000, body[500_000:])) == (204, 204)
+    uses = {"Upload": location.rsplit("/", 1)[1]}
+    assert holdfast.call("PUT", "/files/a", headers={**uses, "Repr-Digest": digest(b"x", algorithm)}).status == 400
+    assert "/a" not in origin.documents
+    assert holdfast.call("PUT", "/files/a", headers={**uses, "Repr-Digest": digest(body, algorithm)}).status == 201
+    assert origin.documents["/a"].body == body
+
+
+@ALGORITHMS
+def test_a_large_answer_of_other_bytes_than_its_digest_says_is_never_whole_nor_kept(file_origin, holdfast_with, algorithm):
+    origin = file_origin(20_000_000)
+    holdfast = holdfast_with(origin=origin.url)
+    origin.headers["Repr-Digest"] = digest(b"x", algorithm)
+    with pytest.raises((http.client.IncompleteRead, ConnectionResetError)):
+        file(holdfast, "/a")
+    eventually(lambda: not temporary(holdfast) and not body_bytes(holdfast))
+    origin.headers["Repr-Digest"] = digest(origin.body, algorithm)
+    assert file(holdfast, "/a").body == origin.body
+
+
+@ALGORITHMS
+def test_parts_of_other_bytes_than_the_digest_of_the_whole_are_given_up(file_origin, holdfast_with, algorithm):
+    origin = file_origin(3_000_000)
+    holdfast = holdfast_with(origin=origin.url)
+    origin.headers["Repr-Digest"] = digest(b"x", algorithm)
+    for text in ("bytes=0-999999", "bytes=1000000-1999999", "bytes=2000000-2999999"):
+        assert file(holdfast, "/a", Range=text).status == 206
+    eventually(lambda: not body_bytes(holdfast))
+    origin.headers["Repr-Digest"] = digest(origin.body, algorithm)
+    for text in ("bytes=0-999999", "bytes=1000000-1999999", "bytes=2000000-2999999"):
+        assert file(holdfast, "/a", Range=text).status == 206
+    eventually(lambda: "hit" in file(holdfast, "/a", Range="bytes=0-0").headers["Cache-Status"])
+    assert file(holdfast, "/a").body == origin.body
 
 
 @pytest.mark.parametrize("algorithm", ["sha256", "sha512"])

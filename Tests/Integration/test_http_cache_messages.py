@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from cache_lab import FRESH, STALE, Reply, Step, confirmed, first, hit, miss
+from cache_lab import FRESH, STALE, Reply, Step, at, confirmed, first, hit, miss
 
 STATUS = {
     "9211 2.2: a miss": [first(*FRESH, has=["Cache-Status: Holdfast; fwd=uri-miss; fwd-status=200; stored"])],
@@ -39,8 +39,34 @@ MESSAGES = {
         first(*FRESH, target="?a=1"), miss(target="?a=2"), hit(target="?a=1", body=b"body 1")],
     "4: the order of a query counts": [first(*FRESH, target="?a=1&b=2"), miss(target="?b=2&a=1")],
     "4: a target is the same under both routes": [first(*FRESH), hit(route="/resources")],
+    "6.6.1: an answer without Date gets one": [first(*FRESH, has=["Date"]), hit(has=["Date"])],
+    "7.6.1: fields of the client's connection go no further": [
+        miss("TE: trailers", "X-A: 1", "Connection: TE, X-A", "Keep-Alive: 5", "Proxy-Connection: a", "Upgrade: a",
+             unasked=["TE", "X-A", "Keep-Alive", "Proxy-Connection", "Upgrade"])],
+    "7.6.2: Max-Forwards counts the intermediaries of OPTIONS": [
+        Step(method="OPTIONS", sends=["Max-Forwards: 5"], asked=["Max-Forwards: 4"])],
+    "7.6.2: Max-Forwards that is used up ends here": [
+        hit("Max-Forwards: 0", method="OPTIONS", status=204, has=["Allow"])],
+    "7.6.2: Max-Forwards of other methods is passed on": [miss("Max-Forwards: 0", asked=["Max-Forwards: 0"])],
+    "7.6.3: Via names us to the origin": [miss("Via: 1.0 other", asked=["Via: 1.0 other, 1.1 holdfast"])],
+    "5.2.2.6: no-transform changes nothing": [
+        first("Cache-Control: max-age=3600, no-transform", "Content-Encoding: gzip", body=b"zip"), hit(body=b"zip")],
     "13.1.1: If-Match of another version is refused": [
         first(*FRESH, 'ETag: "a"'), Step("refused", sends=['If-Match: "b"'], status=412)],
+    "13.1.1: a weak tag never matches": [
+        first(*FRESH, 'ETag: W/"a"'), Step("refused", sends=['If-Match: W/"a"'], status=412)],
+    "13.1.1: one of several, and *": [
+        first(*FRESH, 'ETag: "a"'), hit('If-Match: "b", "a"', status=200), hit("If-Match: *", status=200)],
+    "13.1.4: If-Unmodified-Since of an earlier date is refused": [
+        first(*FRESH, f"Last-Modified: {at(-100)}"),
+        Step("refused", sends=[f"If-Unmodified-Since: {at(-200)}"], status=412)],
+    "13.2.2: If-Match goes before If-Unmodified-Since": [
+        first(*FRESH, 'ETag: "a"', f"Last-Modified: {at(-100)}"),
+        hit('If-Match: "a"', f"If-Unmodified-Since: {at(-200)}", status=200)],
+    "13.2.1: conditions mean nothing beside an error": [
+        first(*FRESH, 'ETag: "a"', status=404), hit('If-None-Match: "a"', status=404), hit('If-Match: "b"', status=404)],
+    "15.5.13: 412 is not given again to who asks without the condition": [
+        Step(sends=['If-Match: "b"'], reply=Reply(FRESH, 412, b"no"), status=412), miss()],
     "13.1.1: of a version that the origin has left is refused too": [
         first(*STALE, 'ETag: "a"'),
         Step("refused", sends=['If-Match: "a"'], reply=Reply(['ETag: "b"', *FRESH]), status=412)],
@@ -113,23 +139,41 @@ def test_H13_answers_to_HEAD_have_no_body_and_keep_the_connection(shared_cache):
     assert received.count(b"body") == 1 and received.endswith(b"\r\n\r\nbody")
 
 
-def test_X23_an_interim_answer_reaches_a_browser_and_is_not_stored(shared_cache):
-    shared_cache.origin.script("/hints", Reply(
-        FRESH, body=b"final", interim=[(102, []), (103, ["Link: </style.css>; rel=preload", "X-Hint: a"])]))
-    request = "GET /files/hints HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Mode: navigate\r\nConnection: close\r\n\r\n"
-    received = raw(shared_cache.holdfast.port, request)
+INTERIM = [(102, []), (103, ["Link: </style.css>; rel=preload", "X-Hint: a"])]
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "PROPFIND"])
+def test_15_2_interim_answers_are_passed_on_ahead_of_the_final_one(shared_cache, method):
+    shared_cache.origin.script(f"/hints/{method}", Reply(body=b"final", interim=INTERIM))
+    received = raw(shared_cache.holdfast.port, f"{method} /files/hints/{method} HTTP/1.1\r\nHost: localhost\r\n"
+                   "Content-Type: text/plain\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
     processing, hints, final = received.split(b"\r\n\r\n", 2)
-    assert processing.startswith(b"HTTP/1.1 102 ")
-    assert hints.startswith(b"HTTP/1.1 103 ") and b"X-Hint: a" in hints
-    assert final.startswith(b"HTTP/1.1 200 ") and final.endswith(b"\r\n\r\nfinal") and b"X-Hint" not in final
-    assert raw(shared_cache.holdfast.port, request).startswith(b"HTTP/1.1 200 ")
+    assert processing.startswith(b"HTTP/1.1 102 ") and b"X-Hint" not in processing
+    assert hints.startswith(b"HTTP/1.1 103 ") and b"X-Hint: a" in hints and b"Content-Length" not in hints
+    assert final.startswith(b"HTTP/1.1 200 ") and b"X-Hint" not in final
+
+
+def test_X23_an_interim_answer_is_not_the_final_one_and_not_stored(shared_cache):
+    shared_cache.origin.script("/hints", Reply(FRESH, body=b"final", interim=INTERIM))
+    request = "GET /files/hints HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    assert raw(shared_cache.holdfast.port, request).endswith(b"\r\n\r\nfinal")
+    again = raw(shared_cache.holdfast.port, request)
+    assert again.startswith(b"HTTP/1.1 200 ") and b"X-Hint" not in again and again.endswith(b"\r\n\r\nfinal")
     assert len(shared_cache.origin.seen("GET", "/hints")) == 1
 
 
 def test_15_2_a_client_of_HTTP_1_0_gets_no_interim_answer(shared_cache):
-    shared_cache.origin.script("/old", Reply(FRESH, body=b"final", interim=[(103, ["X-Hint: a"])]))
-    received = raw(shared_cache.holdfast.port, "GET /files/old HTTP/1.0\r\nHost: localhost\r\nSec-Fetch-Mode: navigate\r\n\r\n")
+    shared_cache.origin.script("/old", Reply(FRESH, body=b"final", interim=INTERIM))
+    received = raw(shared_cache.holdfast.port, "GET /files/old HTTP/1.0\r\nHost: localhost\r\n\r\n")
     assert received.startswith(b"HTTP/1.1 200 ") and b"X-Hint" not in received and received.endswith(b"final")
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT"])
+def test_interim_answers_can_be_held_back_for_clients_that_take_them_for_the_final_one(origin, holdfast_with, method):
+    origin.script("/hints", Reply(body=b"final", interim=INTERIM))
+    holdfast = holdfast_with(interimAnswers=False)
+    answer = holdfast.call(method, "/files/hints", headers={"Content-Type": "text/plain"})
+    assert (answer.status, answer.body) == (200, b"final")
 
 
 def test_H31_many_clients_of_a_cold_target_cost_one_request_and_a_slow_one_holds_nobody_up(shared_cache):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cache_lab import FRESH, STALE, confirmed, first, hit, miss
+from cache_lab import FRESH, STALE, at, confirmed, first, hit, miss
 
 
 def varied(vary, before, after, selects, *more):
@@ -87,6 +87,13 @@ VARIANTS = {
     "an answer that varies goes before an older one that doesn't": [
         first(*FRESH, body=b"any"), first(*FRESH, "Vary: Foo", sends=[*ONE, "Cache-Control: no-cache"], body=b"one"),
         hit(*ONE, body=b"one"), hit(*TWO, body=b"any")],
+    "4: of those that match the most recent one by Date is used, whichever came last": [
+        first(*FRESH, "Vary: Foo", f"Date: {at(0)}", sends=ONE, body=b"newer"),
+        first(*FRESH, f"Date: {at(-100)}", sends=TWO, body=b"older"), hit(*ONE, body=b"newer"), hit(*TWO, body=b"older")],
+    "4.1: what is prepared for others does not hide a newer variant": [
+        first(*FRESH, body=b"any"),
+        first(*FRESH, "Vary: Accept-Language", sends=["Accept-Language: de", "Cache-Control: no-cache"], body=b"german"),
+        hit("Accept-Language: fr", body=b"any"), hit("Accept-Language: de", body=b"german")],
     "4.1: an answer of Vary: * can be confirmed": [
         first(*FRESH, "Vary: *", 'ETag: "a"', body=b"one"),
         confirmed('ETag: "a"', asked=['If-None-Match: "a"'], body=b"one")],

@@ -80,7 +80,12 @@ struct Pipeline: Sendable {
         if head.method == .trace || head.method.rawValue == "CONNECT" {
             throw Problem(
                 .methodNotAllowed, "\(head.method) is not passed on to the origin.",
-                fields: ["Allow": "GET, HEAD, PUT, POST, PATCH, DELETE, OPTIONS"])
+                fields: ["Allow": Self.allowedMethods])
+        }
+        if OriginFields.forwardsLeft(head) == 0 {
+            let fields: HTTPFields = ["Allow": Self.allowedMethods, "Cache-Status": CacheStatus().text]
+            exchange.respond(ResponseHead(status: 204, fields: fields), body: [])
+            return
         }
         let request = try resourceRequest(head, parsed, settings)
         // A target that no store has open is never read from one; what may not be kept passes through.
@@ -92,6 +97,8 @@ struct Pipeline: Sendable {
             try await writes.handle(request, exchange)
         }
     }
+
+    private static let allowedMethods = "GET, HEAD, PUT, POST, PATCH, DELETE, OPTIONS"
 
     private func resourceRequest(
         _ head: RequestHead, _ parsed: ParsedTarget, _ settings: Settings

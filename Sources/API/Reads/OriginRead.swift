@@ -37,12 +37,8 @@ extension Read {
         Fetch(
             context: context, counters: counters, errors: errors, request: request, policy: policy, method: method,
             fields: fields, revalidate: revalidate, mayStore: !request.hasSecretParameter, hasReader: hasReader,
-            isDurable: !hasReader, interim: hasReader && takesInterim ? interim : nil)
+            isDurable: !hasReader, interim: hasReader && request.settings.interimAnswers ? interim : nil)
     }
-
-    /// Whether the client is known to read interim answers: a browser, which says how it fetches. Many client libraries take a 103
-    /// for the answer itself.
-    private var takesInterim: Bool { request.head.fields["Sec-Fetch-Mode"] != nil }
 
     /// Hands interim answers on. The client may leave while the request goes on.
     private var interim: @Sendable (Int, HTTPFields) -> Void {

@@ -105,7 +105,8 @@ extension Read {
                 syncState: head.copy == nil ? nil : syncState)
         }
         let flowing = FlowingBytes(head, extent, reader, store: context.store)
-        let ranges = stored.ranges(etag: head.fields["ETag"], lastModified: head.fields["Last-Modified"])
+        let ranges = stored.ranges(
+            etag: head.fields["ETag"], lastModified: head.fields["Last-Modified"], date: head.fields["Date"])
         switch ranges?.resolve(length: extent.total ?? extent.range.upperBound) {
         case nil:
             guard let total = extent.total, let sources = flowing.sources(of: [0..<total]) else {

@@ -140,7 +140,9 @@ struct Read: Sendable {
             try await stored.send(representation(of: parts), cacheStatus)
             return
         }
-        if !isStale, detail == nil, timeToLive > 0, syncState == "synced" {
+        if !isStale, detail == nil, timeToLive > 0, syncState == "synced",
+            Selecting.isDecided(copy, among: entry?.copies ?? [])
+        {
             await isPublishable?.publish(
                 copy, request: request, policy: policy, timeToLive: timeToLive, ticket: ticket, context: context)
         }

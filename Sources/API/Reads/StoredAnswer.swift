@@ -69,14 +69,15 @@ struct StoredAnswer: Sendable {
     }
 
     private func ranges(of representation: Representation) -> ByteRangeSet? {
-        ranges(etag: representation.etag, lastModified: representation.lastModified)
+        ranges(
+            etag: representation.etag, lastModified: representation.lastModified, date: representation.received)
     }
 
-    /// The ranges to be obeyed for a representation with these validators; nil: all of it (RFC 9110 14.2).
-    func ranges(etag: String?, lastModified: String?) -> ByteRangeSet? {
+    /// The ranges to be obeyed for a representation with these validators and this Date; nil: all of it (RFC 9110 14.2).
+    func ranges(etag: String?, lastModified: String?, date: String?) -> ByteRangeSet? {
         guard let text = conditions.combined("Range"),
             Conditional.rangeApplies(
-                request: conditions, etag: etag, lastModified: lastModified, now: context.clock.now)
+                request: conditions, etag: etag, lastModified: lastModified, date: date, now: context.clock.now)
         else { return nil }
         return ByteRangeSet(text)
     }

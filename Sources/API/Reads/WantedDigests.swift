@@ -27,12 +27,8 @@ struct WantedDigests {
         if weight(.sha512) ?? 0 > weight(.sha256) ?? 0, let bytes = content.inline {
             let hash = makeHash(.sha512)
             hash.update(bytes)
-            return Self.text(.sha512, hash.finish())
+            return DigestFields.text(.sha512, hash.finish())
         }
-        return weight(.sha256) == 0 ? nil : Self.text(.sha256, content.digest.bytes)
-    }
-
-    private static func text(_ algorithm: HashAlgorithm, _ digest: [UInt8]) -> String {
-        "\(algorithm.rawValue)=:\(Base64.encode(digest)):"
+        return weight(.sha256) == 0 ? nil : DigestFields.text(.sha256, content.digest.bytes)
     }
 }

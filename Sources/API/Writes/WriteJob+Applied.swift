@@ -17,7 +17,7 @@ extension WriteJob {
 
     /// 2xx and 3xx: the store is changed durably, then the origin's answer is given.
     func applied(_ answer: OriginAnswer, _ body: SentBody) async throws {
-        let beginning = await begin(answer.response.body)
+        let beginning = await begin(answer)
         var isSynced = false
         do {
             isSynced = try await keep(answer, beginning, body)
@@ -41,12 +41,16 @@ extension WriteJob {
         }
     }
 
-    private func begin(_ source: any BodySource) async -> Beginning {
+    private func begin(_ answer: OriginAnswer) async -> Beginning {
+        let source = answer.response.body
         var pieces: [[UInt8]] = []
         var count = 0
         do {
             while count <= Self.keptLimit {
-                guard let piece = try await source.next() else { return .whole(Array(pieces.joined())) }
+                guard let piece = try await source.next() else {
+                    let bytes = Array(pieces.joined())
+                    return isRefuted(bytes, by: answer.fields) ? .cut(pieces) : .whole(bytes)
+                }
                 pieces.append(piece)
                 count += piece.count
             }
@@ -54,6 +58,13 @@ extension WriteJob {
         } catch {
             return .cut(pieces)
         }
+    }
+
+    /// Whether a digest that the answer states readably is another body's (RFC 9530): it is then as good as cut.
+    private func isRefuted(_ bytes: [UInt8], by fields: HTTPFields) -> Bool {
+        guard let check = try? DigestCheck(fields, context.hash) else { return false }
+        check.update(bytes)
+        return !check.holds()
     }
 
     /// Whether the server copy now is what the write proved.

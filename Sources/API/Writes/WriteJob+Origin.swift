@@ -55,9 +55,7 @@ extension WriteJob {
             let response = try await context.origin.send(
                 OriginRequest(
                     method: method, target: request.target.text, fields: fields, body: sent,
-                    interim: { [answers = self.answers, exchange = self.exchange] status, fields in
-                        exchange.inform(answers.interim(status: status, fields: fields))
-                    }))
+                    interim: request.settings.interimAnswers ? interim : nil))
             let answer = OriginAnswer(
                 response: response, requestTime: requestTime, responseTime: context.clock.now)
             return try await judge(answer)
@@ -73,6 +71,11 @@ extension WriteJob {
             }
             return .unknown
         }
+    }
+
+    /// Hands the origin's interim answers on.
+    private var interim: @Sendable (Int, HTTPFields) -> Void {
+        { [answers, exchange] status, fields in exchange.inform(answers.interim(status: status, fields: fields)) }
     }
 
     /// Tells the network and the credentials of the answer, unless a portal gave it (design 8).

@@ -36,15 +36,17 @@ package enum Conditional {
         return .proceed
     }
 
-    /// Whether Range is obeyed: there is no If-Range, or its validator is strongly the current one (RFC 9110 13.1.5).
+    /// Whether Range is obeyed: there is no If-Range, or its validator is strongly the current one (RFC 9110 13.1.5). `date`: when the
+    /// representation was current, by the origin's clock; nil: now.
     package static func rangeApplies(
-        request: HTTPFields, etag: String?, lastModified: String?, now: Double
+        request: HTTPFields, etag: String?, lastModified: String?, date: String?, now: Double
     ) -> Bool {
         guard let condition = request["If-Range"]?.trimmingFieldSpace else { return true }
-        if let date = HTTPDate(String(condition), now: now) {
+        if let since = HTTPDate(String(condition), now: now) {
             guard let lastModified, let modified = HTTPDate(lastModified, now: now) else { return false }
-            // Within its own second a date is a weak validator (RFC 9110 8.8.2.2).
-            return modified == date && Double(modified.seconds) + 1 <= now
+            // Of its own second a date names no version: another may have followed within it (RFC 9110 8.8.2.2).
+            let current = date.flatMap { HTTPDate($0, now: now) }.map { Double($0.seconds) } ?? now
+            return modified == since && Double(modified.seconds) + 1 <= current
         }
         return etag.map { ETag($0).strongMatches(ETag(String(condition))) } ?? false
     }

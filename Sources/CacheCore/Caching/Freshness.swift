@@ -60,7 +60,7 @@ package enum Freshness {
     }
 
     /// The origin's Date; where it is missing or can't be read, when the answer came (RFC 9110 6.6.1).
-    private static func date(of copy: ServerCopy) -> Double {
+    static func date(of copy: ServerCopy) -> Double {
         copy.fields["Date"].flatMap { HTTPDate($0, now: copy.responseTime) }.map { Double($0.seconds) }
             ?? copy.responseTime
     }

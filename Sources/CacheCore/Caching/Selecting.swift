@@ -15,9 +15,30 @@ package enum Selecting {
         Set(vary.flatMap { FieldList.split($0) }.map(\.asciiLowercased))
     }
 
-    /// The newest copy whose selecting fields are the request's. A copy of `Vary: *` never matches.
+    /// The first in order of those whose selecting fields are the request's. A copy of `Vary: *` never matches.
     package static func choose(_ copies: [ServerCopy], request: HTTPFields) -> ServerCopy? {
-        copies.first { matches($0, request: request) }
+        inOrder(copies).first { matches($0, request: request) }
+    }
+
+    /// Whether each request with the copy's own selecting values is answered with it: none that goes before it varies by other
+    /// fields and could be selected in its place.
+    package static func isDecided(_ copy: ServerCopy, among copies: [ServerCopy]) -> Bool {
+        guard copies.count > 1 else { return true }
+        let names = copy.selecting.map(\.name)
+        return inOrder(copies).prefix { $0 != copy }.allSatisfy { $0.selecting.map(\.name) == names }
+    }
+
+    /// Those that are not invalidated first, then the most recent one by Date (RFC 9111 4), where that is not ahead of our clock,
+    /// then the one that came last. `copies`: those that came last first.
+    private static func inOrder(_ copies: [ServerCopy]) -> [ServerCopy] {
+        guard copies.count > 1 else { return copies }
+        let dated = copies.enumerated().map { place, copy in
+            (copy: copy, date: min(Freshness.date(of: copy), copy.responseTime), place: place)
+        }
+        return dated.sorted { one, other in
+            if one.copy.isExpired != other.copy.isExpired { return other.copy.isExpired }
+            return one.date != other.date ? one.date > other.date : one.place < other.place
+        }.map(\.copy)
     }
 
     package static func matches(_ copy: ServerCopy, request: HTTPFields) -> Bool {

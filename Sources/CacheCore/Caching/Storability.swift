@@ -49,7 +49,8 @@ package enum Storability {
         ).store
     }
 
-    private static let momentary: Set<Int> = [401, 403, 407, 408, 421, 425, 429, 511]
+    /// 412 and 416 are about fields of the request that don't select an answer.
+    private static let momentary: Set<Int> = [401, 403, 407, 408, 412, 416, 421, 425, 429, 511]
 
     private static func byDirectives(
         requestFields: HTTPFields, status: Int, fields: HTTPFields, policy: Policy, isShared: Bool, isDelimited: Bool,

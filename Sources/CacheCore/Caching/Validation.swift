@@ -119,7 +119,7 @@ package enum Validation {
     }
 
     /// What is stored of an answer's fields (RFC 9111 3.1): no hop-by-hop or proxy fields, no Set-Cookie, no Content-Length
-    /// (the content has it), and not the fields that `no-cache="…"` names, which only a validated answer may show.
+    /// and Content-Range (content and parts have them), and not the fields that `no-cache="…"` names, which only a validated answer may show.
     /// In a shared partition not those of `private="…"` either.
     package static func stripped(
         _ fields: HTTPFields, isShared: Bool = false, targetedFields: [String] = []
@@ -136,7 +136,7 @@ package enum Validation {
     }
 
     private static let neverStored: Set<String> = [
-        "set-cookie", "set-cookie2", "content-length", "proxy-authenticate", "proxy-authorization",
+        "set-cookie", "set-cookie2", "content-length", "content-range", "proxy-authenticate", "proxy-authorization",
         "proxy-authentication-info",
     ]
 

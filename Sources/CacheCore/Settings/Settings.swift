@@ -134,6 +134,8 @@ package struct Settings: Sendable {
     package var settle = 2.0
     package var staleTimeout = 3.0
     package var coalesce = true
+    /// Whether the origin's interim answers reach the client (RFC 9110 15.2). Some client libraries take a 103 for the final one.
+    package var interimAnswers = true
     package var idempotentOrigin = false
     /// nil: for ever.
     package var maxAttempts: Int?

@@ -6,6 +6,7 @@ package enum ConfigurationKeys {
         "defaultPolicy",
         "synchronization", "maxStoreSize", "memoryLimit", "maxBodySize", "maxJSONSize", "limits", "timeouts",
         "replayConcurrency", "laneWait", "settle", "coalesce", "idempotentOrigin", "maxAttempts", "receiptRetention",
+        "interimAnswers",
         "periodicRefreshPolicy", "periodicRefreshInterval", "probe", "collections", "credentials", "credentialFields",
         "secretFields", "secretParameters", "partitionBy",
         "urlFields", "targetedFields", "accessTokens", "allowedHosts", "allowedOrigins", "manageListen",

@@ -26,6 +26,7 @@ struct SettingsReader {
         settings.maxBodySize = try source.size("maxBodySize") ?? settings.maxBodySize
         settings.laneWait = try source.seconds("laneWait") ?? settings.laneWait
         settings.settle = try source.seconds("settle") ?? settings.settle
+        settings.interimAnswers = try source.bool("interimAnswers") ?? true
         settings.coalesce = try source.bool("coalesce") ?? true
         settings.idempotentOrigin = try source.bool("idempotentOrigin") ?? false
         settings.maxAttempts = try source.count("maxAttempts", from: 1)

@@ -17,8 +17,11 @@ package struct OutgoingWrite: Sendable {
             body = operation.effective
             fields["Content-Type"] = operation.effectiveType ?? "application/json"
         }
-        // A body that was merged or edited since is another one than its digest says.
-        for name in DigestFields.names where !DigestFields.describe(fields.combined(name), body) { fields.remove(name) }
+        // A body that was merged or edited since is another one than its digest says: the digest is that of what goes out.
+        for name in DigestFields.names {
+            guard let stated = fields.combined(name), !DigestFields.describe(stated, body) else { continue }
+            fields[name] = body.map { DigestFields.text(.sha256, $0.digest.bytes) }
+        }
         fields["Idempotency-Key"] =
             operation.keyRound <= 1 ? operation.idempotencyKey : "\(operation.idempotencyKey).\(operation.keyRound)"
         switch operation.precondition {

@@ -53,6 +53,24 @@ struct DigestWriteTests {
         #expect(fixture.origin.received.isEmpty)
     }
 
+    @Test(
+        "an answer of other bytes than its digest says is broken off, and no server copy",
+        arguments: HashAlgorithm.allCases)
+    func answer(algorithm: HashAlgorithm) async throws {
+        for (stated, isRight) in [("{}", true), ("other", false)] {
+            fixture.origin.then(
+                200,
+                [
+                    "ETag": "\"1\"", "Content-Type": "application/json", "Content-Location": "/items/1",
+                    "Repr-Digest": digest(stated, algorithm),
+                ], "{}")
+            let reply = try await fixture.send(.put, "/items/1", "{}")
+            #expect(reply.wasAborted == !isRight)
+            let copies = try await fixture.store.entry(fixture.key("/items/1"))?.copies ?? []
+            #expect(copies.contains { !$0.isExpired } == isRight)
+        }
+    }
+
     @Test("an empty body has a digest too")
     func empty() async throws {
         let reply = try await fixture.send(.put, "/items/1", "", fields: ["Repr-Digest": digest("x", .sha256)])

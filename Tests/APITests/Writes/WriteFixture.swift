@@ -45,6 +45,7 @@ struct WriteFixture {
         var fields: HTTPFields
         var body: [UInt8]
         var problem: Problem?
+        var wasAborted = false
         var json: JSONValue { (try? JSONValue(parsing: body)) ?? .null }
     }
 
@@ -74,6 +75,8 @@ struct WriteFixture {
                 status: problem.status, fields: problem.fields, body: problem.body(instance: nil), problem: problem)
         }
         let answer = exchange.answer
-        return Reply(status: answer.head?.status ?? 0, fields: answer.head?.fields ?? HTTPFields(), body: answer.body)
+        return Reply(
+            status: answer.head?.status ?? 0, fields: answer.head?.fields ?? HTTPFields(), body: answer.body,
+            wasAborted: answer.wasAborted)
     }
 }

@@ -52,6 +52,33 @@ struct StoringTests {
         #expect(Selecting.choose([any], request: request) == nil)
     }
 
+    @Test("4: of the copies that match the most recent by Date is chosen, an invalidated one last")
+    func mostRecent() {
+        let old = makeCopy(["Date": date(900)], at: 1000)
+        let new = makeCopy(["Date": date(990)], at: 995, selecting: [HTTPField("foo", "1")])
+        let invalid = makeCopy(["Date": date(995)], at: 996, isExpired: true)
+        #expect(Selecting.choose([old, new, invalid], request: ["Foo": "1"]) == new)
+        #expect(Selecting.choose([old, new, invalid], request: ["Foo": "2"]) == old)
+        #expect(Selecting.choose([invalid], request: [:]) == invalid)
+        let later = makeCopy(["Date": date(900), "X-A": "1"], at: 1001)
+        #expect(Selecting.choose([later, old], request: [:]) == later)
+        // Of clocks ahead of ours only the order of arrival tells.
+        let ahead = makeCopy(["Date": date(5000)], at: 1000)
+        let next = makeCopy(["Date": date(4000)], at: 1001)
+        #expect(Selecting.choose([next, ahead], request: [:]) == next)
+    }
+
+    @Test("a copy is decided where no other that goes before it varies by other fields")
+    func decided() {
+        let any = makeCopy(["Date": date(900)])
+        let one = makeCopy(["Date": date(990)], selecting: [HTTPField("foo", "1")])
+        let two = makeCopy(["Date": date(990)], selecting: [HTTPField("foo", "2")])
+        #expect(Selecting.isDecided(any, among: [any]))
+        #expect(!Selecting.isDecided(any, among: [one, any]))
+        #expect(Selecting.isDecided(one, among: [one, any]))
+        #expect(Selecting.isDecided(two, among: [one, two, any]))
+    }
+
     @Test("4.3.1: tags and dates go back byte for byte; invalidated copies ask without them")
     func conditions() {
         let copy = makeCopy(["ETag": "a", "Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"])
@@ -155,10 +182,13 @@ struct ConditionalTests {
 
     @Test("13.1.5: If-Range compares strongly")
     func ifRange() {
-        func applies(_ value: String, etag: String = "\"a\"") -> Bool {
-            Conditional.rangeApplies(request: ["If-Range": value], etag: etag, lastModified: Self.old, now: 2e9)
+        func applies(_ value: String, etag: String = "\"a\"", date: String? = nil) -> Bool {
+            Conditional.rangeApplies(
+                request: ["If-Range": value], etag: etag, lastModified: Self.old, date: date, now: 2e9)
         }
         #expect(applies("\"a\"") && applies(Self.old))
         #expect(!applies("W/\"a\"", etag: "W/\"a\"") && !applies(Self.new))
+        // What was current in its own second may have been followed within it.
+        #expect(applies(Self.old, date: Self.new) && !applies(Self.old, date: Self.old))
     }
 }
