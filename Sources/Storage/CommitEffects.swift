@@ -19,6 +19,11 @@ struct CommitEffects {
 
     init(totals: Totals) { self.totals = totals }
 
+    var isEmpty: Bool {
+        touched.isEmpty && operations.isEmpty && conflicts.isEmpty && referred.isEmpty && unreferred.isEmpty
+            && droppedUploads.isEmpty
+    }
+
     /// Adds those of a later job.
     mutating func merge(_ later: CommitEffects) {
         touched.formUnion(later.touched)

@@ -2,8 +2,8 @@
 enum Salvage {
     /// In the order of what would be missed most.
     private static let tables = [
-        "meta", "operations", "conflicts", "uploads", "aliases", "key_records", "finished", "finished_keys", "actions",
-        "unsaved", "entries",
+        "meta", "sending", "operations", "conflicts", "uploads", "aliases", "key_records", "finished", "finished_keys",
+        "actions", "unsaved", "entries",
     ]
 
     /// Makes a new database of what can be read, then keeps the damaged one aside and puts the new one in its place. Rows
@@ -19,7 +19,18 @@ enum Salvage {
                 let version = Int((try? damaged.integer("PRAGMA user_version")) ?? 0)
                 guard version <= Schema.version else { throw StoreOpenError.newerVersion(version) }
                 try fresh.execute("BEGIN IMMEDIATE")
-                for table in tables { counts.append((table, copy(table, from: damaged, to: fresh))) }
+                var areClaimsKnown = true
+                for table in tables {
+                    let copied = copy(table, from: damaged, to: fresh)
+                    counts.append((table, copied.rows))
+                    if table == "sending" {
+                        areClaimsKnown = copied.isWhole || (1..<Schema.claimsVersion).contains(version)
+                    }
+                }
+                // Any of them may have been on its way then.
+                if !areClaimsKnown {
+                    try fresh.execute("INSERT OR IGNORE INTO sending SELECT sequence FROM operations")
+                }
                 try Recount.run(fresh, dropsUnreadable: true)
                 try fresh.execute("COMMIT")
             }
@@ -28,8 +39,11 @@ enum Salvage {
         return counts
     }
 
-    /// Copies rows from the front to the first one that can't be read, then from the back, by row and by the table's key.
-    private static func copy(_ table: String, from damaged: Connection, to fresh: Connection) -> Int {
+    /// Copies rows from the front to the first one that can't be read, then from the back, by row and by the table's key. How many, and
+    /// whether that is all.
+    private static func copy(
+        _ table: String, from damaged: Connection, to fresh: Connection
+    ) -> (rows: Int, isWhole: Bool) {
         var count = 0
         for order in ["", " ORDER BY rowid DESC", " ORDER BY 1", " ORDER BY 1 DESC"] {
             guard let rows = try? damaged.statement("SELECT * FROM \(table)\(order)") else { continue }
@@ -50,8 +64,8 @@ enum Salvage {
                 count += 1
             }
             rows.reset()
-            if isWhole { break }
+            if isWhole { return (count, true) }
         }
-        return count
+        return (count, false)
     }
 }

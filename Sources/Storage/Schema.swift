@@ -51,7 +51,12 @@ enum Schema {
         "",
         // Records of version 3, beside earlier ones.
         "",
+        // Rows of operations that were claimed and have not changed otherwise: a number is written where else the whole row would be.
+        "CREATE TABLE sending(operation INTEGER PRIMARY KEY)",
     ]
+
+    /// The first one with `sending`.
+    static let claimsVersion = 9
 
     /// Brings a database to the current version, or throws `StoreOpenError.newerVersion`.
     static func migrate(_ connection: Connection) throws {

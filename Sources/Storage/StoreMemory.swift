@@ -26,13 +26,15 @@ struct StoredOperation: Sendable {
     var row: Int64
     /// Bytes of the row's record, by which the totals count it.
     var size: Int64
+    /// Whether its row is as it was before the operation was claimed, and `sending` says that it was.
+    var isClaimed = false
 }
 
 /// What the store knows without asking the database: unfinished operations, open conflicts, totals. Shows what is committed.
 final class StoreMemory: Sendable {
     struct State {
         var operations: [OperationID: StoredOperation] = [:]
-        var byKey: [OperationKey: Set<OperationID>] = [:]
+        var byKey: [OperationKey: [OperationID]] = [:]
         var conflicts: [String: Conflict] = [:]
         var totals = Totals()
         /// Whether the last transaction was lost as a whole.
@@ -52,17 +54,21 @@ final class StoreMemory: Sendable {
             let operation = stored?.operation
             operations[id] = stored
             // Mostly only its state has changed.
-            if let old, let operation, old.partition == operation.partition, old.keys == operation.keys { return }
+            if let old, let operation, old.partition == operation.partition,
+                old.idempotencyKey == operation.idempotencyKey, old.mergedKeys == operation.mergedKeys
+            {
+                return
+            }
             if let old {
                 for key in old.keys {
                     let key = OperationKey(partition: old.partition, key: key)
-                    byKey[key]?.remove(id)
-                    if byKey[key]?.isEmpty == true { byKey[key] = nil }
+                    if byKey[key] == [id] { byKey[key] = nil } else { byKey[key]?.removeAll { $0 == id } }
                 }
             }
             guard let operation else { return }
             for key in operation.keys {
-                byKey[OperationKey(partition: operation.partition, key: key), default: []].insert(id)
+                let key = OperationKey(partition: operation.partition, key: key)
+                if byKey[key]?.contains(id) != true { byKey[key, default: []].append(id) }
             }
         }
     }

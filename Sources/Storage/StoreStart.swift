@@ -77,12 +77,17 @@ struct StoreStart {
         _ connection: Connection
     ) throws -> (operations: [StoredOperation], conflicts: [Conflict]) {
         var operations: [StoredOperation] = []
-        let rows = try connection.statement("SELECT sequence, record FROM operations ORDER BY sequence")
+        let rows = try connection.statement(
+            """
+            SELECT sequence, record, operation FROM operations LEFT JOIN sending ON operation = sequence ORDER BY sequence
+            """)
         while try rows.step() {
             let record = rows.blob(1)
-            operations.append(
-                StoredOperation(
-                    operation: try Operation(record: record), row: rows.integer(0), size: Int64(record.count)))
+            var stored = StoredOperation(
+                operation: try Operation(record: record), row: rows.integer(0), size: Int64(record.count),
+                isClaimed: !rows.isNull(2))
+            if stored.isClaimed { stored.operation.claim() }
+            operations.append(stored)
         }
         // A row below zero stands before those that it comes after.
         operations.sort { $0.operation.precedes($1.operation) }

@@ -4,15 +4,17 @@ import CacheCore
 extension StoreTransaction {
     mutating func put(_ operation: Operation) throws {
         note(RecordName(.operation, operation.id.text))
+        let before = stored(operation.id)
+        if let before, before.becomes(operation) { return try claim(before, as: operation) }
         let record = operation.record
         let size = Int64(record.count)
-        let before = stored(operation.id)
         // A claim changes nothing that anybody sees.
         if before?.operation.state != .pending || operation.state != .sending { touch(operation.shownIn) }
         if let before, before.operation.sequence == operation.sequence, !operation.state.isFinal {
             if before.operation.lane != operation.lane { touch(before.operation.shownIn) }
-            try refer(to: operation.contents, insteadOf: before.operation.contents, held: true)
+            try refer(to: operation.files, insteadOf: before.operation.files, held: true)
             addOperationBytes(size - before.size)
+            try unclaim(before)
             try connection.run(
                 "UPDATE operations SET record = ?2 WHERE sequence = ?1", .integer(before.row), .blob(record))
             show(StoredOperation(operation: operation, row: before.row, size: size), for: operation.id)
@@ -22,7 +24,7 @@ extension StoreTransaction {
         let isNew = operation.sequence > effects.totals.lastSequence
         if before != nil || !isNew { try remove(operation.id) }
         raiseSequence(to: operation.sequence)
-        try refer(to: operation.contents, insteadOf: [], held: true)
+        try refer(to: operation.files, insteadOf: [], held: true)
         addOperationBytes(size)
         guard operation.state.isFinal else {
             let row = try insert(record, of: operation, isNew: isNew)
@@ -41,11 +43,25 @@ extension StoreTransaction {
         }
     }
 
+    /// Notes that the operation is on its way, and leaves its row alone. What shows it is shown already.
+    private mutating func claim(_ before: StoredOperation, as operation: Operation) throws(SQLiteError) {
+        try connection.run("INSERT INTO sending VALUES(?)", .integer(before.row))
+        show(
+            StoredOperation(operation: operation, row: before.row, size: before.size, isClaimed: true),
+            for: operation.id)
+    }
+
+    /// Its row is about to say itself what became of it.
+    private func unclaim(_ old: StoredOperation) throws(SQLiteError) {
+        if old.isClaimed { try connection.run("DELETE FROM sending WHERE operation = ?", .integer(old.row)) }
+    }
+
     /// Takes the operation of that id out, wherever it is.
     mutating func remove(_ id: OperationID) throws {
         let old: StoredOperation
         if let unfinished = stored(id) {
             old = unfinished
+            try unclaim(old)
             try connection.run("DELETE FROM operations WHERE sequence = ?", .integer(old.row))
             show(nil as StoredOperation?, for: id)
         } else if let finished = try storedFinished(id) {
@@ -60,7 +76,7 @@ extension StoreTransaction {
             return
         }
         touch(old.operation.shownIn)
-        try refer(to: [], insteadOf: old.operation.contents, held: true)
+        try refer(to: [], insteadOf: old.operation.files, held: true)
         addOperationBytes(-old.size)
     }
 
@@ -209,5 +225,17 @@ extension StoreTransaction {
         aliases.reset()
         try connection.run(
             "UPDATE OR REPLACE aliases SET partition = ? WHERE partition = ?", .text(to.text), .text(from.text))
+    }
+}
+
+extension StoredOperation {
+    /// Whether the other one is this one, claimed, and no more than that.
+    fileprivate func becomes(_ other: Operation) -> Bool {
+        guard other.state == .sending, !isClaimed, operation.state == .pending || operation.state == .unknown else {
+            return false
+        }
+        var claimed = operation
+        claimed.claim()
+        return claimed == other
     }
 }

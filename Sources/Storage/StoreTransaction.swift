@@ -14,6 +14,13 @@ struct StoreTransaction {
     private(set) var earlier: CommitEffects
     private(set) var effects: CommitEffects
     let mode: CacheMode
+    /// Paths of which all is expired. Members of one list are delivered together, and each expires it.
+    private var expired: Set<ExpiredPath> = []
+
+    private struct ExpiredPath: Hashable {
+        var partition: PartitionID
+        var path: String
+    }
 
     init(
         connection: Connection, memory: StoreMemory, bodies: BodyFolder, options: StoreOptions,
@@ -35,7 +42,14 @@ struct StoreTransaction {
     mutating func takeEffects(ofJobToo isDone: Bool) -> CommitEffects {
         var all = CommitEffects(totals: earlier.totals)
         swap(&all, &earlier)
-        if isDone { all.merge(effects) }
+        guard isDone else { return all }
+        if all.isEmpty {
+            // The first of the transaction, or all of it.
+            swap(&all, &effects)
+            all.changed = []
+        } else {
+            all.merge(effects)
+        }
         return all
     }
 
@@ -86,6 +100,7 @@ struct StoreTransaction {
             try setEntry(entry, for: key, in: stored)
         case .expire(let key): try expire(key)
         case .expirePath(let partition, let path):
+            guard expired.insert(ExpiredPath(partition: partition, path: path)).inserted else { return }
             for key in try keys(of: partition, path: path) { try expire(key) }
         case .removeEntry(let key): try setEntry(nil, for: key, in: try storedEntry(key))
         case .evict: break
@@ -105,6 +120,7 @@ struct StoreTransaction {
     /// Moves references from the old bodies to the new ones. `held`: the row is not an entry, so that the bytes count as those of
     /// operations; each body counts once, however many rows refer to it. Throws where a body that nothing referred to is not there.
     mutating func refer(to new: [Content], insteadOf old: [Content], held: Bool) throws {
+        if new.isEmpty, old.isEmpty { return }
         var changes: [Digest: (count: Int64, length: Int64)] = [:]
         for content in new where content.inline == nil {
             changes[content.digest, default: (0, content.length)].count += 1
@@ -223,6 +239,7 @@ struct StoreTransaction {
     ) throws {
         touch([key])
         note(RecordName(key))
+        expired.removeAll()
         try refer(to: entry?.contents ?? [], insteadOf: isKept ? [] : stored?.entry.contents ?? [], held: false)
         effects.totals.copies -= stored?.size ?? 0
         guard let entry else {

@@ -26,11 +26,15 @@ struct WriteJob: Sendable {
     /// Whether the view forgets the entries that it changes. Those that make room for them are always forgotten.
     var updatesView = true
     var answer: @Sendable (Result<Void, StoreError>) -> Void
+
+    /// Whether it may share its part of the transaction with others of the kind.
+    var isPlain: Bool { if case .changes = work { updatesView } else { false } }
 }
 
 /// The one writer of a store: takes all jobs that wait into one transaction. Lives on its own thread.
 ///
-/// Each job is a savepoint, so that one that fails takes none with it. A transaction without durable jobs is committed without
+/// One that fails takes none with it: jobs that change no more than rows are done as one, and where that fails each is done again, as
+/// any other is from the start, in a savepoint of its own. A transaction without durable jobs is committed without
 /// fsync; the next durable one carries it to disk.
 final class StoreWriter {
     private let path: String
@@ -56,7 +60,9 @@ final class StoreWriter {
         connection = nil
     }
 
-    private func work(_ jobs: [WriteJob]) {
+    private func work(_ jobs: [WriteJob], together: Bool = true) {
+        // A savepoint costs as much as a small change, and copies each page that the one before has touched.
+        let isTogether = together && jobs.count > 1 && jobs.allSatisfy(\.isPlain)
         var answers: [(job: WriteJob, result: Result<Void, StoreError>)] = []
         do {
             let connection = try healthyConnection()
@@ -70,8 +76,13 @@ final class StoreWriter {
             }
             let before = shared.memory.state.withLock { $0.totals }
             var effects = CommitEffects(totals: before)
-            for job in jobs {
-                answers.append((job, try apply(job, in: connection, &effects)))
+            if isTogether {
+                var transaction = transaction(in: connection, after: effects)
+                for job in jobs { try transaction.apply(job.work.changes) }
+                effects = transaction.takeEffects(ofJobToo: true)
+                answers = jobs.map { ($0, .success(())) }
+            } else {
+                for job in jobs { answers.append((job, try apply(job, in: connection, &effects))) }
             }
             try write(effects.totals, in: connection)
             try connection.run("COMMIT")
@@ -81,6 +92,7 @@ final class StoreWriter {
             let error = storeError(error)
             // A lone job has failed by itself. Of several, one may have spoiled the transaction: each is tried alone.
             if jobs.count > 1, answers.count < jobs.count, connection != nil {
+                if isTogether { return work(jobs, together: false) }
                 for job in jobs { work([job]) }
                 return
             }
@@ -140,9 +152,7 @@ final class StoreWriter {
         // Handed over and taken back: a second holder would make each job copy what all before it brought.
         let earlier = effects
         effects = CommitEffects(totals: earlier.totals)
-        var transaction = StoreTransaction(
-            connection: connection, memory: shared.memory, bodies: shared.bodies, options: shared.options,
-            view: shared.view, now: shared.clock.now, earlier: consume earlier, mode: shared.mode)
+        var transaction = transaction(in: connection, after: consume earlier)
         do {
             switch job.work {
             case .changes(let changes): try transaction.apply(changes)
@@ -160,6 +170,12 @@ final class StoreWriter {
         try connection.run("RELEASE job")
         effects = transaction.takeEffects(ofJobToo: true)
         return .success(())
+    }
+
+    private func transaction(in connection: Connection, after earlier: consuming CommitEffects) -> StoreTransaction {
+        StoreTransaction(
+            connection: connection, memory: shared.memory, bodies: shared.bodies, options: shared.options,
+            view: shared.view, now: shared.clock.now, earlier: earlier, mode: shared.mode)
     }
 
     private func write(_ totals: Totals, in connection: Connection) throws(SQLiteError) {

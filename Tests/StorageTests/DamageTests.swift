@@ -64,7 +64,7 @@ import Testing
         // Entries without parts are written as they were then.
         try await store.write(
             .other { transaction in
-                for table in ["unsaved", "incoming", "actions"] {
+                for table in ["unsaved", "incoming", "actions", "sending"] {
                     try transaction.connection.execute("DROP TABLE \(table)")
                 }
                 try transaction.connection.execute("PRAGMA user_version = 2")

@@ -19,11 +19,7 @@ extension OperationQueue {
         let isIdempotent = settings.current.idempotentOrigin
         let claimed = taken.map { before in
             var operation = before
-            operation.state = .sending
-            operation.attempts += 1
-            operation.wasSent = true
-            operation.reason = nil
-            operation.nextAttemptAt = nil
+            operation.claim()
             // One of unknown outcome that has none yet was claimed and never left.
             if operation.kind == .create, before.state == .pending, operation.membersBefore == nil {
                 let collection = EntryKey(partition: operation.partition, target: operation.target)

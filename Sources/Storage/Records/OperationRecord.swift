@@ -25,9 +25,9 @@ extension Operation {
         writer.write(idempotencyKey)
         writer.write(keyRound)
         writer.write(mergedKeys) { $0.write($1) }
-        writer.write(fingerprints.map(\.bytes)) { $0.write($1) }
+        writer.write(fingerprints) { $0.write($1.bytes) }
         writer.write(policy)
-        writer.write(dependsOn.map(\.text)) { $0.write($1) }
+        writer.write(dependsOn) { $0.write($1.text) }
         writer.write(state)
         writer.write(reason)
         writer.write(attempts)
@@ -102,8 +102,21 @@ extension Operation {
     /// Every body that the operation refers to.
     var contents: [Content] { [body, effective, base.content, lastAnswer?.content].compactMap { $0 } }
 
+    /// Those of them that are files.
+    var files: [Content] {
+        var files: [Content] = []
+        if let body, body.inline == nil { files.append(body) }
+        if let effective, effective.inline == nil { files.append(effective) }
+        if let content = base.content, content.inline == nil { files.append(content) }
+        if let content = lastAnswer?.content, content.inline == nil { files.append(content) }
+        return files
+    }
+
     /// Bytes of all bodies.
-    var bodyBytes: Int64 { contents.reduce(0) { $0 + $1.length } }
+    var bodyBytes: Int64 {
+        let bodies = (body?.length ?? 0) + (effective?.length ?? 0)
+        return bodies + (base.content?.length ?? 0) + (lastAnswer?.content?.length ?? 0)
+    }
 
     /// The keys under which the client may repeat it.
     var keys: [String] { [idempotencyKey] + mergedKeys }
