@@ -5,69 +5,12 @@ import Synchronization
 /// what came of it. Runs while it is online, not suspended and started; woken by the queue, by coming online and by its own
 /// timer. Callable from any task.
 package final class Deliverer: Delivery {
-    private struct Guarded: Sendable {
-        var isStarted = false
-        var isSuspended = false
-        var isStopped = false
-        /// Whether a task is sending what is claimed; `isWanted`: whether it is to look once more before it ends.
-        var isPumping = false
-        /// Whether a claim is on its way to the disk, and whether more may have become due meanwhile.
-        var isClaiming = false
-        var mayHaveMissed = false
-        var isWanted = false
-        /// Claimed and not yet on their way, in order. No slice: its emptied front would keep bodies of what is long delivered.
-        var waiting: [Claim] = []
-        /// How many were claimed together last.
-        var batch = 0
-        /// On their way to the origin.
-        var sending = 0
-        /// Outcomes that wait to be recorded, and whether a task does it.
-        var outcomes: [(id: OperationID, outcome: DeliveryOutcome)] = []
-        var isRecording = false
-        /// Those whose outcome is not on disk yet.
-        var recording = 0
-        /// When was claimed last, and how many attempts have ended since.
-        var claimedAt = 0.0
-        var ended = 0
-        var timer: (due: Double, task: Task<Void, Never>)?
-        var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
-        var nextWaiter: UInt64 = 0
-
-        var isIdle: Bool { waiting.isEmpty && sending == 0 && recording == 0 && !isClaiming }
-
-        /// How many to claim: as many as can be sent at once, or as will be gone shortly at the pace so far. One commit for many is
-        /// what a fast origin needs; before a slow one little is claimed ahead, for what is claimed can't be changed any more.
-        func nextBatch(concurrency: Int, now: Double) -> Int {
-            let elapsed = now - claimedAt
-            let ahead = Double(ended) * Deliverer.claimedAhead / max(elapsed, Deliverer.claimedAhead / 1000)
-            return min(Deliverer.batchLimit, max(Int(ahead), concurrency - sending))
-        }
-
-        /// Whether it is time to claim anew: half of a batch is on its way, so that the rest bridges the time that the commit takes.
-        var runsLow: Bool { waiting.count * 2 <= batch }
-
-        /// True where nobody records what waits: the caller has to begin.
-        mutating func takeOutcomes(_ more: [(id: OperationID, outcome: DeliveryOutcome)]) -> Bool {
-            guard !more.isEmpty else { return false }
-            outcomes += more
-            recording += more.count
-            defer { isRecording = true }
-            return !isRecording
-        }
-    }
-
     let context: DeliveryContext
     private let memory: DeliveryMemory
-    private let guarded = Mutex(Guarded())
+    let guarded = Mutex(DeliveryState())
 
     /// Seconds till the next try when the store fails, and between looks at configured credentials.
-    private static let pause = 1.0
-    /// Operations that are claimed in one commit, and outcomes that are recorded at once, at most.
-    private static let batchLimit = 256
-    /// Seconds in which what is claimed is to be on its way.
-    private static let claimedAhead = 0.25
-    /// Seconds between two commits of outcomes while much is on its way: one for many costs little more than one for each.
-    private static let recordPause = 0.005
+    static let pause = 1.0
 
     package init(_ context: DeliveryContext) {
         self.context = context
@@ -187,7 +130,7 @@ package final class Deliverer: Delivery {
         let concurrency = context.settings.current.replayConcurrency
         let limit = guarded.withLock { state in
             if state.isClaiming { state.mayHaveMissed = true }
-            guard !state.isClaiming, state.recording < Self.batchLimit else { return 0 }
+            guard !state.isClaiming, state.recording < DeliveryState.batchLimit else { return 0 }
             state.batch = state.nextBatch(concurrency: concurrency, now: now)
             guard state.runsLow, state.batch > state.waiting.count else { return 0 }
             state.isClaiming = true
@@ -245,12 +188,6 @@ package final class Deliverer: Delivery {
             return state.takeOutcomes(state.waiting.map { ($0.operation.id, .notSent) })
         }
         if begins { Task { await recordAll() } }
-    }
-
-    private func recorded(_ count: Int) {
-        guarded.withLock { $0.recording -= count }
-        wake()
-        wakeWaiters()
     }
 
     /// Nothing is due: sets the timer, forgets what no drain needs any more.
@@ -331,64 +268,10 @@ package final class Deliverer: Delivery {
         }
     }
 
-    // MARK: Recording
-
-    /// Records all that waits, together.
-    private func recordAll() async {
-        while true {
-            let waiting = guarded.withLock { state in
-                defer { state.outcomes = [] }
-                state.isRecording = !state.outcomes.isEmpty
-                return state.outcomes
-            }
-            guard !waiting.isEmpty else { return }
-            let left = Set(await context.queue.record(waiting))
-            for (id, outcome) in waiting {
-                if left.contains(id) {
-                    Task {
-                        await self.record(outcome, of: id)
-                        self.recorded(1)
-                    }
-                } else if case .waitsForCredential = outcome {
-                    resumeIfCredentialIsKnown(id)
-                }
-            }
-            recorded(waiting.count - left.count)
-            if guarded.withLock({ !$0.waiting.isEmpty }) {
-                await context.clock.sleep(until: context.clock.now + Self.recordPause)
-            }
-        }
-    }
-
-    /// One that arrived while the refusal was under way is told of only once.
-    private func resumeIfCredentialIsKnown(_ id: OperationID) {
-        guard let partition = context.queue.operation(id)?.partition,
-            context.credentials.fields(for: partition) != nil
-        else { return }
-        context.queue.credentialArrived(for: partition)
-    }
-
-    /// One that could not be recorded with the others.
-    private func record(_ outcome: DeliveryOutcome, of id: OperationID) async {
-        while true {
-            do {
-                try await context.queue.record(outcome, of: id)
-                if case .waitsForCredential = outcome { resumeIfCredentialIsKnown(id) }
-                return
-            } catch {
-                // It stays `sending` on disk and is looked at after a restart; here it is told again till it is kept.
-                context.log.write(
-                    .error, "an outcome can't be recorded", [("operation", id.text), ("error", "\(error)")])
-                guard !guarded.withLock({ $0.isStopped }) else { return }
-                await context.clock.sleep(until: context.clock.now + Self.pause)
-            }
-        }
-    }
-
     // MARK: Waiting
 
     /// Returns when the condition holds or at `deadline`; the condition is looked at when something has ended.
-    private func wait(deadline: Double, until condition: @escaping @Sendable (borrowing Guarded) -> Bool) async {
+    private func wait(deadline: Double, until condition: @escaping @Sendable (borrowing DeliveryState) -> Bool) async {
         let clock = context.clock
         while clock.now < deadline {
             if guarded.withLock({ condition($0) }) { return }
@@ -416,7 +299,7 @@ package final class Deliverer: Delivery {
         guarded.withLock { $0.waiters.removeValue(forKey: number) }?.resume()
     }
 
-    private func wakeWaiters() {
+    func wakeWaiters() {
         let waiting = guarded.withLock { state in
             let all = Array(state.waiters.values)
             state.waiters = [:]
