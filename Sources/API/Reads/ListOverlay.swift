@@ -31,14 +31,14 @@ struct ListOverlay: Sendable {
         guard isNeeded else { return false }
         let path = request.target.path
         return !context.queue.pendingCreates(in: request.key).isEmpty
-            || context.queue.editedEntries(of: [partition]).contains { $0.target.isMember(ofPath: path) }
+            || context.queue.hasEdits(ofMembersAt: path, of: partition)
     }
 
     /// Whether something pending may show in a body that begins so.
     func isConcerned(start: some Collection<UInt8>) -> Bool {
         guard isNeeded else { return false }
         switch ListSign(ofStart: start) {
-        case .parallel: return !context.queue.editedEntries(of: [partition]).isEmpty
+        case .parallel: return context.queue.hasEdits(of: partition)
         case .array: return isConcerned
         case .none: return request.settings.collection(for: request.target) != nil && isConcerned
         }
@@ -88,11 +88,10 @@ struct ListOverlay: Sendable {
     /// The edits of the list's members, and the creates that are on their way into it.
     func changes(in list: ListDocument) async throws -> Changes {
         var result = Changes()
-        let edited = context.queue.editedEntries(of: [partition])
-        guard !edited.isEmpty else { return result }
+        guard context.queue.hasEdits(of: partition) else { return result }
         for member in list.members {
             guard let target = member.target, case let key = EntryKey(partition: partition, target: target),
-                edited.contains(key), let edit = context.queue.localEdit(of: key)
+                let edit = context.queue.localEdit(of: key)
             else { continue }
             result.note(edit)
             guard let content = edit.content else {

@@ -27,6 +27,16 @@ extension LaneBook {
         Set(lanes.keys.filter { (partitions?.contains($0.partition) ?? true) && lastEdit(of: $0) != nil })
     }
 
+    /// Whether an edit shows for any entry of the partition.
+    func hasEdits(of partition: PartitionID) -> Bool { partitionEdits[partition] != nil }
+
+    /// Whether an edit shows for a member of the collection with that path.
+    func hasEdits(ofMembersAt path: Substring, of partition: PartitionID) -> Bool {
+        guard !memberEdits.isEmpty else { return false }
+        let whole = path.utf8.last == UInt8(ascii: "/") ? path.dropLast() : path
+        return memberEdits[EntryKey(partition: partition, target: Target(unchecked: String(whole)))] != nil
+    }
+
     private static func syncState(of operation: Operation) -> String {
         if operation.kind == .create { return "pending-create" }
         switch operation.method {
@@ -117,6 +127,16 @@ extension LaneBook {
         }
         found.remove(id)
         return found.compactMap { operations[$0] }.sorted { $0.precedes($1) }
+    }
+}
+
+extension EntryKey {
+    /// What it is a member of (`Target.isMember`), its path without a slash at the end.
+    var collection: EntryKey? {
+        let text = target.text
+        guard let slash = text.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }
+        let path = Target(unchecked: String(text[..<slash]))
+        return target.isMember(ofPath: path.text) ? EntryKey(partition: partition, target: path) : nil
     }
 }
 

@@ -36,6 +36,10 @@ package struct LaneBook: Sendable {
     var temporaries: [Name: OperationID] = [:]
     /// Unfinished creates by the collection they are sent to, in order.
     var creates: [EntryKey: [OperationID]] = [:]
+    /// How many operations that make effective copies there are of members of a collection, by its path without a slash at the end, and
+    /// of a partition; no zeros.
+    var memberEdits: [EntryKey: Int] = [:]
+    var partitionEdits: [PartitionID: Int] = [:]
     /// By the last segment of the temporary target.
     var aliases: [Name: TargetAlias] = [:]
     var openConflicts: [String: Conflict] = [:]
@@ -83,6 +87,7 @@ package struct LaneBook: Sendable {
     /// Takes over changes that the store has committed.
     mutating func apply(_ changes: [StoreChange]) -> Applied {
         var applied = Applied()
+        applied.events.reserveCapacity(changes.count * 2)
         var touched: [EntryKey] = []
         var isTouched: Set<EntryKey> = []
         func touch(_ lane: EntryKey) {
@@ -146,6 +151,7 @@ package struct LaneBook: Sendable {
         if operation.reason == Reason.credential { credentialWaits[operation.partition, default: 0] += 1 }
         for id in operation.dependsOn { dependents[id, default: []].insert(operation.id) }
         if hasPlace { return }
+        countEdit(operation, 1)
         for key in [operation.idempotencyKey] + operation.mergedKeys {
             keys[Name(key, of: operation.partition)] = operation.id
         }
@@ -171,6 +177,7 @@ package struct LaneBook: Sendable {
             if dependents[id]?.isEmpty == true { dependents[id] = nil }
         }
         if keepingPlace { return }
+        countEdit(operation, -1)
         for key in [operation.idempotencyKey] + operation.mergedKeys {
             let name = Name(key, of: operation.partition)
             if keys[name] == operation.id { keys[name] = nil }
@@ -181,6 +188,15 @@ package struct LaneBook: Sendable {
             let collection = EntryKey(partition: operation.partition, target: operation.target)
             Self.remove(operation.id, from: collection, in: &creates)
         }
+    }
+
+    private mutating func countEdit(_ operation: Operation, _ change: Int) {
+        guard operation.kind != .action else { return }
+        let edits = partitionEdits[operation.partition, default: 0] + change
+        partitionEdits[operation.partition] = edits > 0 ? edits : nil
+        guard let collection = operation.lane.collection else { return }
+        let members = memberEdits[collection, default: 0] + change
+        memberEdits[collection] = members > 0 ? members : nil
     }
 
     /// Takes an operation out as if it had never been here.
@@ -204,10 +220,14 @@ package struct LaneBook: Sendable {
     }
 
     private static func remove(_ id: OperationID, from key: EntryKey, in table: inout [EntryKey: [OperationID]]) {
-        // What is delivered stands first.
-        guard let place = table[key]?.firstIndex(of: id) else { return }
-        table[key]?.remove(at: place)
-        if table[key]?.isEmpty == true { table[key] = nil }
+        guard let index = table.index(forKey: key) else { return }
+        // Mostly it is alone, and what is delivered stands first.
+        guard let place = table.values[index].firstIndex(of: id) else { return }
+        if table.values[index].count == 1 {
+            table.remove(at: index)
+        } else {
+            table.values[index].remove(at: place)
+        }
     }
 
     private mutating func put(_ conflict: Conflict) {
@@ -273,7 +293,7 @@ extension Operation {
     fileprivate func hasSamePlace(as other: Operation) -> Bool {
         sequence == other.sequence && partition == other.partition && target == other.target
             && temporaryTarget == other.temporaryTarget && idempotencyKey == other.idempotencyKey
-            && mergedKeys == other.mergedKeys
+            && mergedKeys == other.mergedKeys && (kind == .action) == (other.kind == .action)
     }
 }
 

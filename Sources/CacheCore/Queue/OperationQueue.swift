@@ -78,6 +78,12 @@ package final class OperationQueue: WriteQueue, DeliveryQueue {
         book.withLock { $0.editedEntries(of: partitions) }
     }
 
+    package func hasEdits(of partition: PartitionID) -> Bool { book.withLock { $0.hasEdits(of: partition) } }
+
+    package func hasEdits(ofMembersAt path: Substring, of partition: PartitionID) -> Bool {
+        book.withLock { $0.hasEdits(ofMembersAt: path, of: partition) }
+    }
+
     // MARK: Work for delivery
 
     package func onWork(_ wake: @escaping @Sendable () -> Void) { self.wake.set(wake) }

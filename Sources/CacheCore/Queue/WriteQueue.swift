@@ -141,6 +141,11 @@ package protocol WriteQueue: Sendable {
     /// The entries of the partitions (nil: of all) where an edit shows, creates under their temporary targets.
     func editedEntries(of partitions: [PartitionID]?) -> Set<EntryKey>
 
+    /// Whether there is any of the partition, and of it any that is a member of the collection with that path. Cheap at any length of
+    /// the queue.
+    func hasEdits(of partition: PartitionID) -> Bool
+    func hasEdits(ofMembersAt path: Substring, of partition: PartitionID) -> Bool
+
     /// The open conflict of the entry.
     func conflict(of key: EntryKey) -> Conflict?
 
@@ -285,6 +290,12 @@ extension WriteQueue {
     /// `Sync-State` of the entry: of its local edit, else `conflict` where one is open, else `synced`.
     package func syncState(of key: EntryKey) -> String {
         localEdit(of: key)?.syncState ?? (conflict(of: key) == nil ? "synced" : "conflict")
+    }
+
+    package func hasEdits(of partition: PartitionID) -> Bool { !editedEntries(of: [partition]).isEmpty }
+
+    package func hasEdits(ofMembersAt path: Substring, of partition: PartitionID) -> Bool {
+        editedEntries(of: [partition]).contains { $0.target.isMember(ofPath: path) }
     }
 
     /// Where nothing is queued for members.
