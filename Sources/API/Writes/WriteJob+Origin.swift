@@ -83,7 +83,7 @@ extension WriteJob {
         let types = [request.head.fields["Content-Type"], entry?.copies.first?.fields["Content-Type"]]
         let expectsJSON =
             types.contains { $0.flatMap { MediaType($0) }?.isJSON ?? false }
-            || request.head.fields.values("Accept").contains { $0.asciiLowercased.contains("json") }
+            || request.head.fields.values("Accept").contains { $0.asciiLowercased.hasBytes(of: "json") }
         if context.network.looksLikePortal(
             status: answer.status, fields: answer.fields, expectsJSON: expectsJSON),
             await context.network.confirmPortal()
