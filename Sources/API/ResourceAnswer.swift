@@ -51,7 +51,7 @@ package struct ResourceAnswer: Sendable {
         fields["X-Content-Type-Options"] = "nosniff"
         guard let text = fields["Content-Type"], let type = MediaType(text) else { return }
         let isActive =
-            type.essence == "text/html" || type.subtype == "xml" || type.subtype.hasSuffix("+xml")
+            type.type == "text" && type.subtype == "html" || type.subtype == "xml" || type.subtype.hasSuffix("+xml")
             || type.subtype == "xslt"
         // A policy of the origin's own stays: browsers enforce both.
         if isActive { fields.append("Content-Security-Policy", "sandbox") }

@@ -61,15 +61,13 @@ package final class ResourceRequest: Sendable {
     /// The policy in force by the precedence of design 2: the offline flag (`offline` only), Sync-Policy, the entry's, the
     /// pattern's, the default, the built-in default.
     package func policy(entry: Entry?, offline: Bool = false) -> Policy {
-        var layers: [PolicyLayer] = []
+        var policy = Policy(layers: configuredPolicy)
+        if let entry { policy.take(entry.policy) }
+        policy.take(requestPolicy)
         if offline, let flag = method == .delete ? deleteIfOffline : saveIfOffline {
-            var layer = PolicyLayer()
-            layer.updatePolicy = flag ? .queueIfOffline : .updateIfOnline
-            layers.append(layer)
+            policy.updatePolicy = flag ? .queueIfOffline : .updateIfOnline
         }
-        layers.append(requestPolicy)
-        if let entry { layers.append(entry.policy) }
-        return Policy(layers: layers + configuredPolicy)
+        return policy
     }
 
     /// The same request for another target (a temporary one that has become real).

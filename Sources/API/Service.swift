@@ -40,7 +40,9 @@ package struct Service<View: HitView>: RequestHandler {
     /// Whether the answer may take more than a moment of computing, for which the connection's thread, where hits are answered, is no
     /// place: pages over all that is kept, filters and orders of lists, patches, and bodies that are longer than most.
     static func mayComputeLong(_ head: RequestHead) -> Bool {
-        let isResource = [Route.resources, .files].contains { head.target.utf8.starts(with: $0.prefix.utf8) }
+        let target = head.target.utf8
+        let isResource =
+            target.starts(with: Route.resources.prefix.utf8) || target.starts(with: Route.files.prefix.utf8)
         return !isResource || head.method == .patch || (head.bodyLength ?? .max) > shortBody
             || head.fields.contains("Sync-Filter") || head.fields.contains("Sync-Sort")
     }

@@ -18,7 +18,11 @@ enum HeadWriter {
     static func bytes(of head: ResponseHead, framing: Framing, connection: Connection) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(512)
-        bytes += "HTTP/1.1 \(head.status) \(reason(head.status))\r\n".utf8
+        bytes += "HTTP/1.1 ".utf8
+        bytes.appendDigits(head.status, width: 3)
+        bytes.append(0x20)
+        bytes += reason(head.status).utf8
+        bytes += "\r\n".utf8
         var hasDate = false
         for field in head.fields {
             switch field.name.utf8.count {
@@ -36,9 +40,16 @@ enum HeadWriter {
             append(field.value, to: &bytes)
             bytes += "\r\n".utf8
         }
-        if !hasDate { bytes += "Date: \(DateText.now)\r\n".utf8 }
+        if !hasDate {
+            bytes += "Date: ".utf8
+            bytes += DateText.now.utf8
+            bytes += "\r\n".utf8
+        }
         switch framing {
-        case .length(let length): bytes += "Content-Length: \(length)\r\n".utf8
+        case .length(let length):
+            bytes += "Content-Length: ".utf8
+            bytes.appendDigits(Int(length), width: 1)
+            bytes += "\r\n".utf8
         case .chunked: bytes += "Transfer-Encoding: chunked\r\n".utf8
         case .none: break
         }

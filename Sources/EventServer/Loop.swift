@@ -222,6 +222,8 @@ final class Loop<Handler: RequestHandler>: LoopBase, @unchecked Sendable {
         }
         var fields = HTTPFields()
         unsafe withFields(r) { slices in
+            // A few are added on the way.
+            fields.reserveCapacity(slices.count + 4)
             for number in slices.indices {
                 let field = unsafe slices[number]
                 fields.append(

@@ -58,10 +58,20 @@ package struct CacheStatus: Sendable, Hashable, CustomStringConvertible {
     /// The list member, e.g. `Holdfast; hit; ttl=30`.
     package var text: String {
         var text = "Holdfast"
+        text.reserveCapacity(64)
         if hit { text += "; hit" }
-        if let forward { text += "; fwd=\(forward.rawValue)" }
-        if let forwardStatus { text += "; fwd-status=\(forwardStatus)" }
-        if let ttl { text += "; ttl=\(ttl)" }
+        if let forward {
+            text += "; fwd="
+            text += forward.rawValue
+        }
+        if let forwardStatus {
+            text += "; fwd-status="
+            text += String(forwardStatus)
+        }
+        if let ttl {
+            text += "; ttl="
+            text += String(ttl)
+        }
         if stored { text += "; stored" }
         if collapsed { text += "; collapsed" }
         if let key { text += "; key=\(Self.string(key))" }
@@ -73,7 +83,8 @@ package struct CacheStatus: Sendable, Hashable, CustomStringConvertible {
 
     /// The field value with what earlier caches wrote in front; `existing` are the lines received (RFC 9211 2).
     package func appended(to existing: [String]) -> String {
-        (existing.map { String($0.trimmingFieldSpace) }.filter { !$0.isEmpty } + [text]).joined(separator: ", ")
+        if existing.isEmpty { return text }
+        return (existing.map { String($0.trimmingFieldSpace) }.filter { !$0.isEmpty } + [text]).joined(separator: ", ")
     }
 
     /// A structured string; what it can't hold is percent-encoded.

@@ -57,14 +57,16 @@ struct CivilTime: Sendable, Hashable {
 
 extension [UInt8] {
     /// Appends a number of at least `width` digits, zeros in front. `value` must not be negative.
-    mutating func appendDigits(_ value: Int, width: Int) {
-        var digits: [UInt8] = []
-        var rest = value
-        repeat {
-            digits.append(0x30 + UInt8(rest % 10))
-            rest /= 10
-        } while rest > 0
-        append(contentsOf: repeatElement(0x30, count: Swift.max(0, width - digits.count)))
-        append(contentsOf: digits.reversed())
+    package mutating func appendDigits(_ value: Int, width: Int) {
+        var unit = 1
+        var digits = 1
+        while digits < width || value / unit >= 10 {
+            unit *= 10
+            digits += 1
+        }
+        while unit > 0 {
+            append(0x30 + UInt8(value / unit % 10))
+            unit /= 10
+        }
     }
 }

@@ -62,12 +62,19 @@ package struct HTTPFields: Sendable, Hashable, RandomAccessCollection, MutableCo
         return all.isEmpty ? nil : all.count == 1 ? all[0] : all.joined(separator: ", ")
     }
 
+    /// Makes room for so many lines in all.
+    package mutating func reserveCapacity(_ count: Int) { lines.reserveCapacity(count) }
+
     package mutating func append(_ name: String, _ value: String) { lines.append(HTTPField(name, value)) }
     package mutating func append(contentsOf other: some Sequence<HTTPField>) { lines.append(contentsOf: other) }
 
     package mutating func remove(_ name: String) {
-        lines.removeAll { $0.name.equalsIgnoringASCIICase(name) }
+        removeAll { $0.name.equalsIgnoringASCIICase(name) }
     }
 
-    package mutating func removeAll(where condition: (HTTPField) -> Bool) { lines.removeAll(where: condition) }
+    package mutating func removeAll(where condition: (HTTPField) -> Bool) {
+        // Mostly there is nothing to remove: lines that others hold too are not copied then.
+        guard lines.contains(where: condition) else { return }
+        lines.removeAll(where: condition)
+    }
 }

@@ -27,10 +27,13 @@ package struct MediaType: Sendable, Hashable, CustomStringConvertible {
     package init?(_ value: String) {
         let parts = FieldList.split(value, separator: UInt8(ascii: ";"))
         guard let essence = parts.first, value.trimmingFieldSpace.utf8.first != UInt8(ascii: ";") else { return nil }
-        let names = essence.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        guard names.count == 2, names.allSatisfy({ !$0.isEmpty && $0.allSatisfy(\.isTokenByte) }) else { return nil }
-        type = Substring(names[0]).asciiLowercased
-        subtype = Substring(names[1]).asciiLowercased
+        guard let slash = essence.utf8.firstIndex(of: UInt8(ascii: "/")) else { return nil }
+        let (name, subname) = (essence[..<slash], essence[essence.utf8.index(after: slash)...])
+        guard !name.isEmpty, !subname.isEmpty, name.utf8.allSatisfy(\.isTokenByte),
+            subname.utf8.allSatisfy(\.isTokenByte)
+        else { return nil }
+        type = name.asciiLowercased
+        subtype = subname.asciiLowercased
         parameters = parts.dropFirst().compactMap { part in
             guard let equals = part.utf8.firstIndex(of: UInt8(ascii: "=")) else { return nil }
             let name = part[..<equals].trimmingFieldSpace
@@ -44,7 +47,7 @@ package struct MediaType: Sendable, Hashable, CustomStringConvertible {
     package var essence: String { "\(type)/\(subtype)" }
 
     /// `application/json`, or any type with the suffix `+json` (RFC 6839 3.1).
-    package var isJSON: Bool { essence == "application/json" || subtype.hasSuffix("+json") }
+    package var isJSON: Bool { type == "application" && subtype == "json" || subtype.hasSuffix("+json") }
 
     /// The value of the first parameter of that name (lower case).
     package subscript(parameter: String) -> String? { parameters.first { $0.name == parameter }?.value }

@@ -32,8 +32,12 @@ package enum Percent {
 
     /// Encodes the bytes for which `isKept` is false.
     package static func encode(_ text: some StringProtocol, keeping isKept: (UInt8) -> Bool) -> String {
+        // 0xF4 begins what may stand for bytes that are no UTF-8.
+        guard text.utf8.contains(where: { !isKept($0) || $0 == 0xF4 }) else { return String(text) }
+        let source = String(text).fieldBytes
         var bytes: [UInt8] = []
-        for byte in String(text).fieldBytes {
+        bytes.reserveCapacity(source.count + 32)
+        for byte in source {
             if isKept(byte) {
                 bytes.append(byte)
             } else {

@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 import HTTPModel
 
 /// An easy handle of libcurl with the options that never change, reused for one transfer after the other. Confined to the
@@ -9,8 +10,8 @@ import HTTPModel
     var transfer: Transfer?
     /// What libcurl says of the last failure.
     private let message: UnsafeMutablePointer<CChar>
-    /// The field lines of the running request, which libcurl reads while it runs.
-    private var lines: UnsafeMutablePointer<curl_slist>?
+    /// The field lines of the running request, which libcurl reads while it runs: the nodes of the list, and their texts behind.
+    private var lines: UnsafeMutableRawBufferPointer
     private let usesURLAsTarget: Bool
 
     /// nil where memory is short.
@@ -20,12 +21,13 @@ import HTTPModel
         self.usesURLAsTarget = usesURLAsTarget
         unsafe message = .allocate(capacity: Int(CURL_ERROR_SIZE))
         unsafe message.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        unsafe lines = .allocate(byteCount: 1024, alignment: MemoryLayout<curl_slist>.alignment)
         setConstants(options)
     }
 
     deinit {
         unsafe curl_easy_cleanup(curl)
-        unsafe curl_slist_free_all(lines)
+        unsafe lines.deallocate()
         unsafe message.deallocate()
     }
 
@@ -76,18 +78,29 @@ import HTTPModel
         // else to stop libcurl from sending it again, and else one that was used a moment ago.
         set(CURLOPT_FRESH_CONNECT, job.isProbe || !job.isRepeatable && !job.hasBody ? 1 : 0)
         set(CURLOPT_MAXAGE_CONN, job.isRepeatable ? 118 : 1)
-        unsafe curl_slist_free_all(lines)
-        unsafe lines = nil
-        unsafe job.lines.withUnsafeBytes { bytes in
-            let text = unsafe bytes.assumingMemoryBound(to: CChar.self)
-            var start = 0
-            while start < text.count {
-                unsafe lines = unsafe curl_slist_append(lines, text.baseAddress! + start)
-                while unsafe text[start] != 0 { start += 1 }
-                start += 1
-            }
+        setLines(job.lines)
+    }
+
+    /// `texts`: each ends in NUL. One block for all of them, used again by the next request: a list of libcurl's own would be two
+    /// allocations a line.
+    private func setLines(_ texts: [UInt8]) {
+        let count = texts.count { $0 == 0 }
+        let start = unsafe count * MemoryLayout<curl_slist>.stride
+        if unsafe lines.count < start + texts.count {
+            unsafe lines.deallocate()
+            unsafe lines = .allocate(
+                byteCount: start + texts.count, alignment: MemoryLayout<curl_slist>.alignment)
         }
-        unsafe set(CURLOPT_HTTPHEADER, lines)
+        guard count > 0, let base = unsafe lines.baseAddress else { return unsafe set(CURLOPT_HTTPHEADER, nil) }
+        unsafe UnsafeMutableRawBufferPointer(rebasing: lines[start...]).copyBytes(from: texts)
+        let nodes = unsafe base.bindMemory(to: curl_slist.self, capacity: count)
+        var text = unsafe (base + start).assumingMemoryBound(to: CChar.self)
+        for index in 0..<count {
+            let next = unsafe index + 1 < count ? nodes + index + 1 : nil
+            unsafe (nodes + index).initialize(to: curl_slist(data: text, next: next))
+            unsafe text += strlen(text) + 1
+        }
+        unsafe set(CURLOPT_HTTPHEADER, nodes)
     }
 
     private func setBody(_ body: Job.Body) {

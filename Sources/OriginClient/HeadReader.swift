@@ -36,18 +36,19 @@ struct HeadReader {
         var end = raw.count
         while end > 0, unsafe raw[end - 1] == 0x0A || raw[end - 1] == 0x0D { end -= 1 }
         let line = unsafe UnsafeRawBufferPointer(rebasing: raw[..<end])
-        if status == 0 { return unsafe takeStatus(Array(line)) }
+        if status == 0 { return unsafe takeStatus(line) }
         if unsafe line.isEmpty { return endOfHead() }
         return unsafe takeField(line)
     }
 
-    private mutating func takeStatus(_ line: [UInt8]) -> Step {
-        let parts = line.split(separator: 0x20, maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count >= 2, parts[0].starts(with: "HTTP/".utf8), parts[1].count == 3,
-            parts[1].allSatisfy({ $0.isDigit })
+    private mutating func takeStatus(_ line: UnsafeRawBufferPointer) -> Step {
+        let space = unsafe line.firstIndex(of: 0x20) ?? line.count
+        let code = unsafe line[space...].dropFirst().prefix { $0 != 0x20 }
+        guard unsafe line.starts(with: "HTTP/".utf8), unsafe code.count == 3, unsafe code.allSatisfy({ $0.isDigit })
         else { return .bad("the status line is malformed") }
-        status = parts[1].reduce(0) { $0 * 10 + Int($1 - 0x30) }
-        isHTTP2 = parts[0].dropFirst(5).first == UInt8(ascii: "2")
+        status = unsafe code.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+        isHTTP2 = unsafe space > 5 && line[5] == UInt8(ascii: "2")
+        fields.reserveCapacity(12)
         return status >= 100 && status != 101 ? .more : .bad("the origin answered with status \(status)")
     }
 

@@ -53,7 +53,12 @@ struct Job: Sendable {
         else { throw .badAnswer(reason: "the target can't be sent") }
         self.id = id
         self.method = method
-        self.target = (target.count == 1 && target[0] == UInt8(ascii: "*") ? [] : Array(prefix.utf8)) + target + [0]
+        var whole: [UInt8] = []
+        whole.reserveCapacity(prefix.utf8.count + target.count + 1)
+        if !(target.count == 1 && target[0] == UInt8(ascii: "*")) { whole += prefix.utf8 }
+        whole += target
+        whole.append(0)
+        self.target = whole
         answer = AnswerChannel()
         interim = request.interim
         isProbe = false
@@ -89,12 +94,15 @@ struct Job: Sendable {
         "Upgrade", "Proxy-Connection",
     ]
 
+    /// What libcurl adds where the request says nothing of it.
+    private static let added = ["Accept", "Content-Type", "User-Agent"]
+
     /// The fields of the request, and an empty line for each that libcurl would add by itself.
     private static func lines(_ fields: HTTPFields) throws(OriginError) -> [UInt8] {
         var lines: [UInt8] = []
         lines.reserveCapacity(512)
         for field in fields where !framing.contains(where: { field.name.equalsIgnoringASCIICase($0) }) {
-            let value = field.value.fieldBytes
+            let value = field.value.utf8
             guard !field.name.isEmpty, field.name.utf8.allSatisfy({ $0.isTokenByte }),
                 value.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 })
             else { throw .badAnswer(reason: "the field \(field.name) can't be sent") }
@@ -103,14 +111,16 @@ struct Job: Sendable {
             if value.allSatisfy({ $0.isFieldSpace }) {
                 lines.append(0x3B)
             } else {
-                lines += [0x3A, 0x20]
-                lines += value
+                lines.append(0x3A)
+                lines.append(0x20)
+                // 0xF4 begins what may stand for bytes that are no UTF-8.
+                if value.contains(0xF4) { lines += field.value.fieldBytes } else { lines += value }
             }
             lines.append(0)
         }
-        for name in ["Accept", "Content-Type", "User-Agent"] where !fields.contains(name) {
+        for name in Self.added where !fields.contains(name) {
             lines += name.utf8
-            lines += [0x3A, 0]
+            lines += ":\0".utf8
         }
         lines += "Expect:\0".utf8
         return lines

@@ -131,9 +131,13 @@ import Glibc
     }
 
     private func flushTouched() {
-        let all = touched
-        touched.removeAll(keepingCapacity: true)
+        guard !touched.isEmpty else { return }
+        var all: [Transfer] = []
+        swap(&all, &touched)
         for transfer in all { transfer.flush() }
+        all.removeAll(keepingCapacity: true)
+        // What a flush has touched anew is rare.
+        if touched.isEmpty { swap(&all, &touched) }
     }
 
     private func endOverdue() {

@@ -76,7 +76,7 @@ final class KnownEntries: Sendable {
         }
     }
 
-    /// For the writer: false where the database has no such entry for sure.
+    /// False where the database has no such entry for sure.
     func mayHold(_ key: EntryKey) -> Bool {
         let hash = Self.hash(key)
         return state.withLock { $0.bits?.contains(hash) ?? true }

@@ -51,6 +51,11 @@ extension SQLiteStore {
         try await behind.entry(key) { () throws(StoreError) in try await writtenEntry(key) }
     }
 
+    package func isAbsent(_ key: EntryKey) -> Bool {
+        guard shared.options.sharing != .mirror, !behind.holds(key) else { return false }
+        return !shared.memory.known.mayHold(key)
+    }
+
     private func writtenEntry(_ key: EntryKey) async throws(StoreError) -> Entry? {
         // What other processes bring is in no filter of this one.
         let known = shared.options.sharing == .mirror ? .unknown : shared.memory.known.look(up: key)

@@ -75,6 +75,9 @@ final class WriteBehind: Sendable {
         }
     }
 
+    /// Whether something waits for the entry.
+    func holds(_ key: EntryKey) -> Bool { state.withLock { $0.byKey[key] != nil } }
+
     /// Takes changes that are about entries by key. Waits for the database only where too many are here.
     private func add(_ changes: [StoreChange]) async {
         let (isDue, isFirst) = state.withLock { state in

@@ -54,7 +54,7 @@ struct ReadHandler: Sendable {
         let query = try ListQueryRead(request, context, counters, exchange)
         let ticket = publisher.ticket(request.key)
         let flightTicket = mayLookAgain ? flights.ticket : nil
-        let entry = request.isProven ? try await context.store.entry(request.key) : nil
+        let entry = request.isProven ? try await context.store.entryIfKept(request.key) : nil
         let policy = request.policy(entry: entry)
         let edit = request.isProven ? context.queue.localEdit(of: request.key) : nil
         let read = Read(

@@ -51,9 +51,11 @@ final class Spool: Sendable {
 
         mutating func takeWaiters() -> [CheckedContinuation<Void, Never>] {
             var waiters: [CheckedContinuation<Void, Never>] = []
-            for id in readers.keys {
-                if let waiter = readers[id]?.waiter { waiters.append(waiter) }
-                readers[id]?.waiter = nil
+            // By index: who holds the keys while a value changes makes a copy of all.
+            var index = readers.startIndex
+            while index != readers.endIndex {
+                if let waiter = readers.values[index].waiter.take() { waiters.append(waiter) }
+                readers.formIndex(after: &index)
             }
             return waiters
         }

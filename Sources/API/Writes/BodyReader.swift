@@ -47,7 +47,7 @@ struct BodyReader: Sendable {
             count += piece.count
         }
         if count <= Self.memoryLimit {
-            let bytes = Array(pieces.joined())
+            let bytes = pieces.count == 1 ? pieces[0] : Array(pieces.joined())
             check?.update(bytes)
             try check?.verify()
             return length == nil && bytes.isEmpty ? .none : .bytes(bytes)

@@ -51,22 +51,24 @@ extension WriteJob {
     /// Design 4, "Receipt".
     private func receipt(of operation: Operation, syncState: String?) -> [UInt8] {
         let target = operation.lane.target
-        let links = JSONValue.object(omittingNil: [
-            "operation": .string("/cache/operations/" + operation.id.text),
-            "entry": .string("/cache/entry?target=" + Percent.encode(target.text)),
-            "conflict": operation.conflictID.map { .string("/cache/conflicts/" + $0) },
-        ])
-        return JSONValue.object(omittingNil: [
-            "id": .string(operation.id.text),
-            "state": .string(operation.state.rawValue),
-            "method": .string(operation.method.rawValue),
-            "target": .string(target.text),
-            // The key of this very request, where it was merged under another.
-            "idempotencyKey": .string(clientKey ?? operation.idempotencyKey),
-            "syncState": syncState.map { .string($0) },
-            "createdAt": .string(Timestamp.format(operation.createdAt)),
-            "links": links,
-        ]).bytes
+        var json = JSONWriter(capacity: 512)
+        json.beginObject()
+        json.member("id", operation.id.text)
+        json.member("state", operation.state.rawValue)
+        json.member("method", operation.method.rawValue)
+        json.member("target", target.text)
+        // The key of this very request, where it was merged under another.
+        json.member("idempotencyKey", clientKey ?? operation.idempotencyKey)
+        json.member("syncState", syncState)
+        json.member("createdAt", Timestamp.format(operation.createdAt))
+        json.key("links")
+        json.beginObject()
+        json.member("operation", "/cache/operations/" + operation.id.text)
+        json.member("entry", "/cache/entry?target=" + Percent.encode(target.text))
+        json.member("conflict", operation.conflictID.map { "/cache/conflicts/" + $0 })
+        json.endObject()
+        json.endObject()
+        return json.bytes
     }
 
     /// The answer that a repeat gets again.

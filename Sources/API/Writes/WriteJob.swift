@@ -42,7 +42,7 @@ struct WriteJob: Sendable {
     /// With the entry as it is now, and the turn.
     func loaded(with turn: ResourceTurn?) async throws -> WriteJob {
         var job = self
-        job.entry = try await context.store.entry(key)
+        job.entry = try await context.store.entryIfKept(key)
         job.turn = turn
         return job
     }
@@ -122,6 +122,7 @@ struct WriteJob: Sendable {
             }
         let fields = original.head.fields
         var named: [UInt8] = []
+        named.reserveCapacity(256)
         for text in [
             method.rawValue, original.target.text, fields.combined("If-Match"), fields.combined("If-None-Match"),
             fields.combined("If-Unmodified-Since"),
@@ -130,7 +131,8 @@ struct WriteJob: Sendable {
             named.append(UInt8(ascii: ":"))
             named += (text ?? "").utf8
         }
-        return context.digest(named + bodyDigest)
+        named += bodyDigest
+        return context.digest(named)
     }
 
     /// What a write means for the queue (design 4, "POST").

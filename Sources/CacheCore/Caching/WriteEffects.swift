@@ -65,12 +65,14 @@ package enum WriteEffects {
     /// else the collection that holds it. In the partition and among what belongs to nobody.
     package static func lists(of key: EntryKey, _ method: HTTPMethod) -> [StoreChange] {
         let target = key.target
-        var paths: [Substring] = []
-        if method == .post || target.query != nil { paths.append(target.path) }
-        if method != .post, let parent = target.parentPath { paths.append(parent) }
-        return partitions(of: key).flatMap { partition in
-            paths.map { .expirePath(partition, path: String($0)) }
+        let own = method == .post || target.query != nil ? String(target.path) : nil
+        let parent = method == .post ? nil : target.parentPath.map { String($0) }
+        var changes: [StoreChange] = []
+        for partition in partitions(of: key) {
+            if let own { changes.append(.expirePath(partition, path: own)) }
+            if let parent { changes.append(.expirePath(partition, path: parent)) }
         }
+        return changes
     }
 
     /// The key's own, and that of what belongs to nobody.

@@ -33,12 +33,15 @@ extension Operation {
     /// The entries whose answers may change with it: its lane, its target, and the lists without a query that hold them. Some may
     /// be named twice.
     package var shownIn: [EntryKey] {
-        var targets = [target]
-        if let temporaryTarget { targets.append(temporaryTarget) }
+        var keys: [EntryKey] = []
+        keys.reserveCapacity(4)
+        keys.append(EntryKey(partition: partition, target: target))
+        if let temporaryTarget { keys.append(EntryKey(partition: partition, target: temporaryTarget)) }
         if let parent = lane.target.parentPath, parent.utf8.last != UInt8(ascii: "/") {
-            targets += [Target(unchecked: String(parent)), Target(unchecked: parent + "/")]
+            keys.append(EntryKey(partition: partition, target: Target(unchecked: String(parent))))
+            keys.append(EntryKey(partition: partition, target: Target(unchecked: parent + "/")))
         }
-        return targets.map { EntryKey(partition: partition, target: $0) }
+        return keys
     }
 }
 

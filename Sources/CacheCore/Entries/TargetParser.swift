@@ -65,6 +65,7 @@ package struct ParsedTarget: Sendable, Hashable {
         guard !path.starts(with: "//".utf8) else {
             throw Problem(.badTarget, "The target must not begin with //.")
         }
+        guard path.contains(where: { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "%") }) else { return }
         for segment in path.split(separator: UInt8(ascii: "/")) where isDotSegment(Substring(segment)) {
             throw Problem(.badTarget, "Segments . and .. are not resolved here, also not as %2e. Resolve them first.")
         }

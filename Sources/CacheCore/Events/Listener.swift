@@ -14,5 +14,5 @@ final class Listener<Value: Sendable>: Sendable {
     func set(_ call: @escaping @Sendable (Value) -> Void) { held.withLock { $0.call = call } }
 
     /// Calls, outside the lock; does nothing before one is set.
-    func tell(_ value: Value) { held.withLock { $0.call }?(value) }
+    func tell(_ value: Value) { held.withLock { $0 }.call?(value) }
 }

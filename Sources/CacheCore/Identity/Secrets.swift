@@ -4,9 +4,9 @@ package import HTTPModel
 package enum Secrets {
     /// Whether a field's value is a secret.
     package static func isSecret(field: String, settings: Settings) -> Bool {
-        (CredentialFields.builtIn + always + settings.credentialFields + settings.secretFields).contains {
-            $0.equalsIgnoringASCIICase(field)
-        }
+        func isAmong(_ names: [String]) -> Bool { names.contains { $0.equalsIgnoringASCIICase(field) } }
+        return isAmong(CredentialFields.builtIn) || isAmong(always) || isAmong(settings.credentialFields)
+            || isAmong(settings.secretFields)
     }
 
     /// Whether the query holds a secret parameter, its name written plain or percent-encoded, in any case. Such a target is

@@ -2,6 +2,7 @@ extension JSONValue: CustomStringConvertible {
     /// The value as JSON without any space. Strings are escaped only where they must be; numbers are as they came.
     package var bytes: [UInt8] {
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(256)
         write(into: &bytes)
         return bytes
     }

@@ -102,19 +102,22 @@ package struct Policy: Sendable, Hashable {
     /// Each field from the first layer that sets it, else the built-in default.
     package init(layers: [PolicyLayer]) {
         self.init()
-        for layer in layers.reversed() {
-            fetchPolicy = layer.fetchPolicy ?? fetchPolicy
-            offlineReads = layer.offlineReads ?? offlineReads
-            expirationPolicy = layer.expirationPolicy ?? expirationPolicy
-            expireAfter = layer.expireAfter ?? expireAfter
-            evictionPolicy = layer.evictionPolicy ?? evictionPolicy
-            updatePolicy = layer.updatePolicy ?? updatePolicy
-            conflictResolutionPolicy = layer.conflictResolutionPolicy ?? conflictResolutionPolicy
-            noCache = layer.noCache ?? noCache
-            respectNoStore = layer.respectNoStore ?? respectNoStore
-            post = layer.post ?? post
-            guardsWrites = layer.guardsWrites ?? guardsWrites
-            queueOnStatus = layer.queueOnStatus ?? queueOnStatus
-        }
+        for layer in layers.reversed() { take(layer) }
+    }
+
+    /// Each field that the layer sets.
+    package mutating func take(_ layer: PolicyLayer) {
+        fetchPolicy = layer.fetchPolicy ?? fetchPolicy
+        offlineReads = layer.offlineReads ?? offlineReads
+        expirationPolicy = layer.expirationPolicy ?? expirationPolicy
+        expireAfter = layer.expireAfter ?? expireAfter
+        evictionPolicy = layer.evictionPolicy ?? evictionPolicy
+        updatePolicy = layer.updatePolicy ?? updatePolicy
+        conflictResolutionPolicy = layer.conflictResolutionPolicy ?? conflictResolutionPolicy
+        noCache = layer.noCache ?? noCache
+        respectNoStore = layer.respectNoStore ?? respectNoStore
+        post = layer.post ?? post
+        guardsWrites = layer.guardsWrites ?? guardsWrites
+        queueOnStatus = layer.queueOnStatus ?? queueOnStatus
     }
 }

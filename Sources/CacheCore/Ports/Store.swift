@@ -230,6 +230,8 @@ package protocol Store: Sendable {
     func commit(_ changes: [StoreChange], durable: Bool) async throws(StoreError)
 
     func entry(_ key: EntryKey) async throws(StoreError) -> Entry?
+    /// Whether it is known without a look that there is no such entry; false where a look has to tell.
+    func isAbsent(_ key: EntryKey) -> Bool
     func entries(_ filter: EntryFilter, after: String?, limit: Int) async throws(StoreError) -> Page<Entry>
     func partitions() async throws(StoreError) -> [(id: PartitionID, entries: Int64)]
 
@@ -293,6 +295,7 @@ extension Store {
     package func examine(part: Int) async throws(StoreError) -> BodyExamination { BodyExamination() }
     package func intake() async throws(StoreError) -> any EntryIntake { GatheredIntake(self) }
 
+    package func isAbsent(_ key: EntryKey) -> Bool { false }
     package func partitionKey(of target: Target) -> [UInt8] { partitionKey }
     package func place(of target: Target) -> StorePlace { .alone }
     package func holds(_ content: Content) -> Bool { true }
@@ -307,6 +310,11 @@ extension Store {
 }
 
 extension Store {
+    /// The entry; where it is known to be absent, without a turn of the store's.
+    package func entryIfKept(_ key: EntryKey) async throws(StoreError) -> Entry? {
+        isAbsent(key) ? nil : try await entry(key)
+    }
+
     /// Stores bytes that are in memory.
     package func makeContent(_ bytes: [UInt8], for purpose: ContentPurpose) async throws(StoreError) -> Content {
         try await fill(try await makeBody(for: purpose, length: Int64(bytes.count)), with: bytes)

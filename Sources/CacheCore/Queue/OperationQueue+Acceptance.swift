@@ -47,7 +47,7 @@ extension OperationQueue {
         var draft = draft
         let named = try await rewriteNames(in: &draft)
         let entry = try await storeCall { () async throws(StoreError) -> Entry? in
-            temporary == nil ? try await store.entry(lane) : nil
+            temporary == nil ? try await store.entryIfKept(lane) : nil
         }
         let isCoalescing = settings.current.coalesce && draft.initialState == .pending
         let (placement, edit, editedAt, conflicts, dependsOn, operations) = try book.withLock { book in

@@ -35,8 +35,10 @@ enum TemporaryTarget {
 
     /// The id of a temporary target: its last segment.
     static func id(of target: Target) -> String? {
-        let segment = target.path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last
-        guard let segment, segment.count == length, isID(Array(segment)[...]) else { return nil }
+        let path = target.path.utf8
+        let segment = path.suffix(length)
+        let slash = UInt8(ascii: "/")
+        guard segment.count == length, isID(segment), path.dropLast(length).last ?? slash == slash else { return nil }
         return String(Substring(segment))
     }
 
@@ -75,7 +77,7 @@ enum TemporaryTarget {
         return didChange ? String(decoding: result, as: UTF8.self) : text
     }
 
-    private static func isID(_ bytes: ArraySlice<UInt8>) -> Bool {
+    private static func isID(_ bytes: some Collection<UInt8>) -> Bool {
         bytes.prefix(3).elementsEqual(marker)
             && bytes.dropFirst(3).allSatisfy { $0.isDigit || ($0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "Z")) }
     }

@@ -5,7 +5,8 @@ import HTTPModel
 
 extension RecordWriter {
     mutating func write(_ fields: HTTPFields) {
-        write(Array(fields)) { $0.write($1) }
+        write(UInt64(fields.count))
+        for field in fields { write(field) }
     }
 
     mutating func write(_ field: HTTPField) {

@@ -59,6 +59,11 @@ extension StoreRouter {
         return adapted(entry, from: seat.store)
     }
 
+    package func isAbsent(_ key: EntryKey) -> Bool {
+        guard let seat = seat(of: key.target), seat.keepsCopies else { return true }
+        return seat.store.isAbsent(key)
+    }
+
     package func entries(_ filter: EntryFilter, after: String?, limit: Int) async throws(StoreError) -> Page<Entry> {
         let caching = seats.filter(\.keepsCopies)
         let page = try await merged(caching, limit: limit, name: { $0.key.partition.text + " " + $0.key.target.text }) {

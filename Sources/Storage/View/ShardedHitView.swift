@@ -94,9 +94,17 @@ package final class ShardedHitView: HitView {
     private func shard(_ hash: UInt64) -> Shard { shards[Int(truncatingIfNeeded: hash >> 32) & (Self.shardCount - 1)] }
 
     private static func withHitKey<Result>(_ key: EntryKey, _ route: Route, _ body: (HitKey) -> Result) -> Result {
-        unsafe key.target.text.fieldBytes.withUnsafeBytes { target in
+        func run(_ target: UnsafeRawBufferPointer) -> Result {
             body(unsafe HitKey(partition: key.partition, route: route, target: target))
         }
+        let text = key.target.text
+        // 0xF4 begins what may stand for bytes that are no UTF-8.
+        if !text.utf8.contains(0xF4),
+            let result = unsafe text.utf8.withContiguousStorageIfAvailable({ unsafe run(UnsafeRawBufferPointer($0)) })
+        {
+            return result
+        }
+        return unsafe text.fieldBytes.withUnsafeBytes { unsafe run($0) }
     }
 
     /// Of partition and target, the same for both routes, so that they share a shard. Multiplies and folds eight bytes at a time.

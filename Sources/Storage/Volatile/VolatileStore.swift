@@ -56,6 +56,8 @@ package final class VolatileStore: Store {
 
     package func entry(_ key: EntryKey) async throws(StoreError) -> Entry? { copies.withLock { $0.find(key) } }
 
+    package func isAbsent(_ key: EntryKey) -> Bool { copies.withLock { $0.find(key) } == nil }
+
     package func entries(_ filter: EntryFilter, after: String?, limit: Int) async throws(StoreError) -> Page<Entry> {
         func name(_ key: EntryKey) -> String { key.partition.text + " " + key.target.text }
         let found = copies.withLock { Array($0.entries.values) }.filter { entry in
