@@ -56,7 +56,7 @@ enum Schema {
     ]
 
     /// The first one with `sending`.
-    static let claimsVersion = 9
+    static let claimsVersion = 10
 
     /// Brings a database to the current version, or throws `StoreOpenError.newerVersion`.
     static func migrate(_ connection: Connection) throws {
