@@ -4,6 +4,7 @@ import http.client
 import json
 import pathlib
 import re
+import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
@@ -89,19 +90,29 @@ def test_E09_a_member_that_leaves_one_list_stays_in_the_other(origin, holdfast_w
     assert holdfast.get("/items/2").json()["price"] == 2
 
 
-def create_and_delete(port, count):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-    for number in range(count):
-        connection.request("POST", "/resources/items", b'{"n":%d}' % number, {"Content-Type": "application/json"})
-        answer = connection.getresponse()
-        answer.read()
-        connection.request("DELETE", answer.headers["Location"])
-        connection.getresponse().read()
-    connection.close()
+def locations(stream, count):
+    """The Location fields of that many answers on one connection."""
+    for _ in range(count):
+        assert stream.readline().split()[1] in (b"200", b"202", b"204")
+        fields = http.client.parse_headers(stream)
+        stream.read(int(fields.get("Content-Length", 0)))
+        yield fields["Location"]
+
+
+def create_and_delete(port, count, at_once=50):
+    end = b" HTTP/1.1\r\nHost: localhost\r\n"
+    create = b'POST /resources/items%bContent-Type: application/json\r\nContent-Length: 7\r\n\r\n{"n":1}' % end
+    with socket.create_connection(("127.0.0.1", port)) as connection, connection.makefile("rb") as stream:
+        for _ in range(0, count, at_once):
+            connection.sendall(create * at_once)
+            created = list(locations(stream, at_once))
+            connection.sendall(b"".join(b"DELETE %b%b\r\n" % (place.encode(), end) for place in created))
+            assert list(locations(stream, at_once)) == [None] * at_once
 
 
 @pytest.mark.timeout(300)
-def test_E07_creating_and_deleting_many_leaves_lists_as_quick_as_before(origin, holdfast):
+@pytest.mark.timeout(300)
+def test_E07_creating_and_deleting_50000_leaves_lists_as_quick_as_before(origin, holdfast):
     fill(origin, 1)
     holdfast.get("/items")
     origin.stop()
@@ -114,8 +125,8 @@ def test_E07_creating_and_deleting_many_leaves_lists_as_quick_as_before(origin, 
         return time.monotonic() - started
 
     before = latency()
-    with ThreadPoolExecutor(20) as pool:
-        list(pool.map(lambda _: create_and_delete(holdfast.port, 250), range(20)))
+    with ThreadPoolExecutor(50) as pool:
+        list(pool.map(lambda _: create_and_delete(holdfast.port, 1000), range(50)))
     assert holdfast.open_operations() == []
     assert min(latency() for _ in range(3)) < 3 * before + 0.2
 
@@ -207,5 +218,6 @@ def test_a_filter_and_an_order_over_100000_members_stream_in_little_memory(origi
     ordered = holdfast.get("/items", sync_sort="price")
     assert [member["id"] for member in ordered.json()[:3]] == [0, 1000, 2000]
     assert len(ordered.json()) == 100_000
-    assert peak_memory(holdfast) - before < 64
+    # The text of the list, of 12 MiB, is held; its members as values, or sorted in memory, would take several times that.
+    assert peak_memory(holdfast) - before < 32
     assert holdfast.get("/items", sync_filter="price >").status == 400

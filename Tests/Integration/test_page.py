@@ -60,7 +60,8 @@ def conflict(origin, service, target, base, mine, theirs):
     return service.await_conflict()
 
 
-def test_a_conflict_is_seen_live_side_by_side_and_resolved_by_clicking(origin, holdfast, page):
+@pytest.mark.parametrize("side, kept", [("client", "Mallet"), ("server", "Hammer")])
+def test_a_conflict_is_seen_live_side_by_side_and_resolved_by_clicking(origin, holdfast, page, side, kept):
     opened(page, holdfast)
     conflict(origin, holdfast, "/items/1", {"name": "Hammer", "price": 20, "tags": ["a"]},
              {"name": "Mallet", "price": 20, "tags": ["a"]}, {"name": "Hammer", "price": 30, "tags": ["a"]})
@@ -69,10 +70,10 @@ def test_a_conflict_is_seen_live_side_by_side_and_resolved_by_clicking(origin, h
     assert marked == ['"name": "Mallet"', '"price": 20']
     assert len(page.locator("#server mark").all()) == 2
     picture(page, "conflict")
-    page.get_by_role("button", name="Keep client").click()
+    page.get_by_role("button", name=f"Keep {side}").click()
     playwright.expect(page.locator("#conflict")).not_to_be_visible()
     playwright.expect(page.locator("#conflicts li")).to_have_count(0)
-    assert origin.json("/items/1")["name"] == "Mallet"
+    assert origin.json("/items/1")["name"] == holdfast.get("/items/1").json()["name"] == kept
 
 
 def test_a_merge_keeps_the_text_of_numbers_and_works_by_keyboard(origin, holdfast, page):
