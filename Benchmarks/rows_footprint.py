@@ -56,7 +56,7 @@ def median(values):
 
 
 def memory(space):
-    """memory at rest, with 10,000 idle connections, and of an entry beyond its body and headers"""
+    """memory at rest, with 10,000 idle connections, 1,000 event listeners, and of an entry beyond its body and headers"""
     origin = contestants.nginx_origin(space, documents(space, [KIB]))
     server = contestants.holdfast(space, origin, limits={"connections": 12_000})
     idle = server.resident_bytes()
@@ -67,6 +67,13 @@ def memory(space):
     for one in crowd:
         one.close()
     yield Figure("memory", "10,000 idle connections", f"+{grown / MIB:.1f} MiB", "", "", grown / MIB, 8, True, "MiB")
+    server = contestants.holdfast(space, origin, name="Holdfast with listeners", limits={"connections": 12_000})
+    idle = server.resident_bytes()
+    crowd = [listener(server) for _ in range(1_000)]
+    grown = server.resident_bytes() - idle
+    for one in crowd:
+        one.close()
+    yield Figure("memory", "1,000 event listeners", f"+{grown / MIB:.1f} MiB", "", "", grown / MIB, 32, True, "MiB")
     count = 100_000
     server = contestants.holdfast(space, origin, name="Holdfast with entries", memoryLimit="1GiB", maxStoreSize="4GiB")
     warm(server, "/resources/any/1")
@@ -76,6 +83,15 @@ def memory(space):
     each = (server.resident_bytes() - before) / ask_json(server.port, "/cache")["entries"] - KIB - head
     yield Figure("memory", "an entry in the view beyond its body and headers", f"{each:.0f} bytes", "", "", each, 300,
                  True, "bytes")
+
+
+def listener(server):
+    """A stream of events that has begun."""
+    stream = socket.create_connection(("127.0.0.1", server.port))
+    stream.sendall(b"GET /cache/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    while b"id: " not in stream.recv(4096):
+        pass
+    return stream
 
 
 def percentiles(space, server, path, rate, seconds=5):

@@ -1,6 +1,7 @@
+package import CacheCore
 import Synchronization
 
-/// Counts of what was answered, for /metrics. Safe from any thread; each count only rises.
+/// Counts of what was answered, for /metrics and /cache. Safe from any thread; each count only rises.
 package final class Counters: Sendable {
     /// What is counted.
     package enum Name: Int, Sendable, CaseIterable {
@@ -31,7 +32,24 @@ package final class Counters: Sendable {
     private let refreshes = Atomic<Int>(0)
     private let problems = Atomic<Int>(0)
 
-    package init() {}
+    private let view: any HitView
+
+    /// `view` counts by entry.
+    package init(view: any HitView) { self.view = view }
+
+    /// A read of the entry was answered from the store.
+    func hit(_ key: EntryKey) {
+        count(.hits)
+        view.note(EntryUses(hits: 1), of: key)
+    }
+
+    /// The origin was asked for a read of the entry.
+    func miss(_ key: EntryKey) {
+        count(.misses)
+        view.note(EntryUses(misses: 1), of: key)
+    }
+
+    func uses(of key: EntryKey) -> EntryUses { view.uses(of: key) }
 
     package func count(_ name: Name, _ amount: Int = 1) {
         switch name {

@@ -91,7 +91,7 @@ struct Application {
             credentials: credentials, settings: settings, clock: clock, events: events, log: log,
             digest: SHA256.digest(of:), hash: { PassingHash($0) }, partitionHash: { Self.partitionHash($1, key: $0) })
         let readiness = Readiness()
-        let counters = Counters()
+        let counters = Counters(view: view)
         let flights = Flights()
         let entries = EntryRefresh(context: context, counters: counters)
         let refresher = Refresher(
@@ -102,18 +102,22 @@ struct Application {
             queue.pinChanged(key, to: priority)
             refresher.pinChanged(key, to: priority)
         }
+        let pinsChanged: @Sendable (Entry) -> Void = { entry in
+            pinChanged(entry.key, entry.pin)
+            context.announce(entry)
+        }
+        refresher.onRelease(pinsChanged)
         let files = SnapshotFolder(beside: standard) { try locations.resolve($0) }
         var works = ActionWorks.all(
             store: store, network: connectivity, credentials: credentials, sources: sources, settings: settings,
             originBase: origin.base, entries: entries, stores: stores, clock: clock, log: log,
-            pinned: { entry in
-                pinChanged(entry.key, entry.pin)
-                context.announce(entry)
-            })
-        works[.export] = ExportWork(context: context, files: files)
-        works[.import] = ImportWork(context: context, files: files)
+            pinned: pinsChanged)
+        let snapshots = SnapshotWork(context: context, files: files)
+        works[.export] = snapshots
+        works[.import] = snapshots
         let actions = ActionRunner(
-            store: standard, network: connectivity, clock: clock, events: events, log: log, works: works)
+            store: standard, network: connectivity, credentials: credentials, sources: sources, clock: clock,
+            events: events, log: log, works: works)
         connectivity.onOnline { actions.wake() }
         let service = Service(
             context: context, view: view, writes: WriteService(context: context, flights: flights),
@@ -137,7 +141,10 @@ struct Application {
             await store.close()
             throw ConfigurationError("\(error)")
         }
-        credentials.onArrival { queue.credentialArrived(for: $0) }
+        credentials.onArrival { partition in
+            queue.credentialArrived(for: partition)
+            actions.credentialArrived(for: partition)
+        }
         _ = await sources.current()
         deliverer.start()
         refresher.start()
@@ -164,6 +171,7 @@ struct Application {
     func reload(_ settings: Settings) {
         self.settings.replace(settings)
         view.invalidateAll()
+        hub.emit(.settings(.policies))
         refresher.wake()
     }
 

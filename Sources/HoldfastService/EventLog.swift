@@ -24,7 +24,7 @@ struct EventLog: EventSink {
                     ("id", action.id), ("type", action.request.type.rawValue),
                     ("completion", action.completion.rawValue), ("problem", action.problem?.code.slug ?? ""),
                 ])
-        case .network, .entry, .store, .action: break
+        case .network, .entry, .store, .settings, .action: break
         }
     }
 }

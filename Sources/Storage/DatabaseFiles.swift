@@ -39,11 +39,15 @@ struct DatabaseFiles: Sendable {
     /// Lies there from when damage is found until it has been salvaged.
     private var marker: String { path + ".suspect" }
     private var keyPath: String { prefix + "partition.key" }
+    /// Lies there while the store is a copy that is being filled, or one that was left behind.
+    private var copyMark: String { prefix + "copy" }
 
     /// Whether a file of the name in the folder is one that lies beside the database, and no database that was kept aside.
     func isBeside(_ name: String) -> Bool {
         let path = folder + "/" + name
-        return ([lock, opening, delivery, app, reserve, keyPath].contains(path) || path.hasPrefix(prefix + "seat."))
+        return
+            ([lock, opening, delivery, app, reserve, keyPath, copyMark].contains(path)
+            || path.hasPrefix(prefix + "seat."))
     }
 
     /// Which file the database is: a number that no other file beside it has. nil: there is none.
@@ -61,6 +65,22 @@ struct DatabaseFiles: Sendable {
         let log = try FileHandle(path: path + "-wal", flags: O_RDWR)
         try log.copy(to: log)
         try log.synchronize()
+    }
+
+    // MARK: Copies
+
+    /// Whether all that is here lies in another place too, so that nobody needs it: a store that was being moved when the process ended.
+    var isMarkedAsCopy: Bool { Self.exists(copyMark) }
+
+    func markAsCopy() throws(FileError) {
+        try FileHandle(path: copyMark, flags: O_WRONLY | O_CREAT).synchronize()
+        try Folder.synchronize(folder)
+    }
+
+    func unmarkAsCopy() throws(FileError) {
+        guard isMarkedAsCopy else { return }
+        guard unsafe unlink(copyMark) == 0 else { throw FileError("unlink") }
+        try Folder.synchronize(folder)
     }
 
     // MARK: Damage

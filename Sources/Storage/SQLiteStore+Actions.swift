@@ -12,13 +12,7 @@ extension SQLiteStore: ActionStore {
     package func actions(
         partitions: [PartitionID]?, after: String?, limit: Int
     ) async throws(StoreError) -> Page<Action> {
-        let items = try await rows(
-            """
-            SELECT record FROM actions WHERE id > ?1
-            AND (?2 IS NULL OR partition IN (SELECT value FROM json_each(?2))) ORDER BY id LIMIT ?3
-            """, [.text(after ?? ""), Self.list(partitions), .integer(Int64(limit) + 1)]
-        ) { try Action(record: $0.blob(0)) }
-        return Self.page(items, limit: limit) { $0.id }
+        try await records(of: "actions", partitions, after, limit, { try Action(record: $0) }, id: \.id)
     }
 
     package func unfinishedActions() async throws(StoreError) -> [Action] {

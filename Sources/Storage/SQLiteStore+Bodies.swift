@@ -54,7 +54,7 @@ extension SQLiteStore {
     }
 
     /// How many bytes it has; throws where they are not those of the digest.
-    private func compare(_ file: FileHandle, with digest: Digest) async throws(StoreError) -> Int64 {
+    func compare(_ file: FileHandle, with digest: Digest) async throws(StoreError) -> Int64 {
         let check = BodyCheck(file)
         while try await files.run({ () throws(StoreError) in try check.step() }) {}
         return try await files.run { [shared] () throws(StoreError) in
@@ -62,29 +62,6 @@ extension SQLiteStore {
             try shared.bodies.settle(digest, found: check.finish())
             return length
         }
-    }
-
-    package func bodyCount() async throws(StoreError) -> Int64 {
-        try await files.run { [shared] () throws(StoreError) in Int64(shared.bodies.digests().count) }
-    }
-
-    package func examine(part: Int) async throws(StoreError) -> BodyExamination {
-        var found = BodyExamination()
-        let digests = try await files.run { [shared] () throws(StoreError) in shared.bodies.digests(part: part) }
-        for digest in digests {
-            // What goes meanwhile is not missing.
-            let content = Content(digest: digest, length: 0, inline: nil, hold: shared.bodies.hold(digest))
-            guard shared.bodies.has(digest) else { continue }
-            found.checked += 1
-            do throws(StoreError) {
-                let file = try await files.run { [shared] () throws(StoreError) in try shared.bodies.open(content) }
-                found.bytes += try await compare(file, with: digest)
-            } catch {
-                guard case .corrupt = error else { throw error }
-                found.damaged += 1
-            }
-        }
-        return found
     }
 
     package func file(of content: Content) async throws(StoreError) -> String? {

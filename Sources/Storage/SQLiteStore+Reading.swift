@@ -219,7 +219,21 @@ extension SQLiteStore {
         return try await read { [self] _ in try MemberTable(query, store: self, path: shared.files.path) }
     }
 
-    static func page<Item>(_ items: [Item], limit: Int, name: (Item) -> String) -> Page<Item> {
+    /// A page of a table of records with columns `id` and `partition`, in order of id.
+    func records<Item: Sendable>(
+        of table: StaticString, _ partitions: [PartitionID]?, _ after: String?, _ limit: Int,
+        _ make: @escaping @Sendable ([UInt8]) throws -> Item, id: (Item) -> String
+    ) async throws(StoreError) -> Page<Item> {
+        let items = try await rows(
+            """
+            SELECT record FROM \(table) WHERE id > ?1
+            AND (?2 IS NULL OR partition IN (SELECT value FROM json_each(?2))) ORDER BY id LIMIT ?3
+            """, [.text(after ?? ""), Self.list(partitions), .integer(Int64(limit) + 1)]
+        ) { try make($0.blob(0)) }
+        return Self.page(items, limit: limit, name: id)
+    }
+
+    private static func page<Item>(_ items: [Item], limit: Int, name: (Item) -> String) -> Page<Item> {
         let page = Array(items.prefix(limit))
         return Page(items: page, next: items.count > limit ? page.last.map(name) : nil)
     }

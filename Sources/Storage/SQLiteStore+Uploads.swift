@@ -29,13 +29,7 @@ extension SQLiteStore: UploadStore {
     package func uploads(
         partitions: [PartitionID]?, after: String?, limit: Int
     ) async throws(StoreError) -> Page<Upload> {
-        let items = try await rows(
-            """
-            SELECT record FROM uploads WHERE id > ?1
-            AND (?2 IS NULL OR partition IN (SELECT value FROM json_each(?2))) ORDER BY id LIMIT ?3
-            """, [.text(after ?? ""), Self.list(partitions), .integer(Int64(limit) + 1)]
-        ) { try Upload(record: $0.blob(0)) }
-        return Self.page(items, limit: limit) { $0.id }
+        try await records(of: "uploads", partitions, after, limit, { try Upload(record: $0) }, id: \.id)
     }
 
     package func append(

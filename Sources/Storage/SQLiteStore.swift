@@ -68,6 +68,8 @@ package final class SQLiteStore: Store {
         let opening = try Self.lock(lock, database, options.sharing)
         defer { withExtendedLifetime(opening) {} }
         try Compatibility.check(database, overwrites: options.overwritesIncompatible)
+        // Whoever opens a store has use for it.
+        if options.isCopy { try database.markAsCopy() } else { try database.unmarkAsCopy() }
         let shared = try StoreShared(options: options, clock: clock, log: log, view: view, files: database)
         self.shared = shared
         behind = WriteBehind(options.strategy.strategy, view: view, clock: clock, log: log)
@@ -102,6 +104,13 @@ package final class SQLiteStore: Store {
             }
         }
         upkeep.withLock { $0 = Task { await Self.keepUp(shared) } }
+    }
+
+    /// Whether no other process has the files open; none can open them from then on.
+    var isAlone: Bool {
+        if flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 { return true }
+        flock(lock.descriptor, LOCK_SH)
+        return false
     }
 
     /// Takes the files, alone or with others of the same kind; in that case the lock that is held while they are opened. A damaged

@@ -53,6 +53,8 @@ enum Schema {
         "",
         // Rows of operations that were claimed and have not changed otherwise: a number is written where else the whole row would be.
         "CREATE TABLE sending(operation INTEGER PRIMARY KEY)",
+        // Pins for what led to an entry at the end of its record, and what had no credential at the end of an action's.
+        "",
     ]
 
     /// The first one with `sending`.

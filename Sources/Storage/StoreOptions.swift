@@ -24,6 +24,8 @@ package struct StoreOptions: Sendable {
     package var orphanRetention = 600.0
     /// Whether it is one side of a mirrored store.
     package var sharing = StoreSharing.alone
+    /// Whether it is filled from a store that stays the valid one until then: another copy may take its place, should that be cut short.
+    package var isCopy = false
 
     package init(
         maxStoreSize: Int64 = 1 << 30, inlineThreshold: Int = 16_384, receiptRetention: Double = 7 * 86_400,

@@ -116,7 +116,7 @@ extension StoreTransaction {
         if let last {
             if last.copies != entry.copies { entry.expire() }
             entry.policy = last.policy
-            entry.pin = last.pin
+            entry.pins = last.pins
         }
         try connection.run(
             "DELETE FROM entries WHERE partition = ? AND target = ?", .text(name.partition), .text(name.target))

@@ -105,7 +105,7 @@ struct StoreTransaction {
         case .removeEntry(let key): try setEntry(nil, for: key, in: try storedEntry(key))
         case .evict: break
         case .setPolicy(let key, let policy): try changeEntry(key) { $0.policy = policy }
-        case .setPin(let key, let pin): try changeEntry(key) { $0.pin = pin }
+        case .setPin(let key, let pin, let source): try changeEntry(key) { $0.pins[source] = pin }
         case .putOperation(let operation): try put(operation)
         case .putConflict(let conflict): try put(conflict)
         case .putKeyRecord(let record): try put(record)

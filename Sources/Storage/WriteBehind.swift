@@ -135,7 +135,7 @@ extension StoreChange {
     var entryKey: EntryKey? {
         switch self {
         case .putCopy(let key, _), .putListed(let key, _), .putParts(let key, _), .removeParts(let key, _),
-            .expire(let key), .removeEntry(let key), .setPolicy(let key, _), .setPin(let key, _):
+            .expire(let key), .removeEntry(let key), .setPolicy(let key, _), .setPin(let key, _, _):
             key
         default: nil
         }

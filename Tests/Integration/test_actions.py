@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import os
 import shutil
+import sqlite3
 import threading
 
 import pytest
@@ -192,12 +193,42 @@ def test_a_prefetch_of_a_collection_brings_all_pages_and_members_and_keeps_them(
     origin.script("/items", Reply(["Content-Type: application/json", 'Link: </items?page=2>; rel="next"'], 200,
                                   b'[{"id":0},{"id":1}]'))
     origin.script("/items?page=2", Reply(["Content-Type: application/json"], 200, b'[{"id":2},{"id":3}]'))
+
+    def pinned():
+        return holdfast.call("GET", "/cache").json()["pinned"]
+
     done = finished(holdfast, submit(holdfast, type="prefetch", collection="/items", pin="normal"))
     assert (done["progress"]["done"], done["progress"]["total"]) == (6, 6)
     assert done["statistics"]["pinned"] == 6
     holdfast.call("PUT", "/cache/network", {"offline": True})
     for n in range(4):
         assert holdfast.get(f"/items/{n}").json() == {"id": n, "long": "text"}
+    assert holdfast.call("GET", "/cache/entry?target=/items/3").json()["pinnedFor"] == {"/items": "normal"}
+    # What the collection leads to is kept for it alone.
+    holdfast.call("PUT", "/cache/entry/pin?target=/items/1", {"priority": "high"})
+    assert pinned() == 6
+    assert holdfast.call("DELETE", "/cache/entry/pin?target=/items").status == 204
+    eventually(lambda: pinned() == 1)
+    assert "pinnedFor" not in holdfast.call("GET", "/cache/entry?target=/items/3").json()
+
+
+def test_a_job_of_an_identity_waits_after_a_restart_until_that_calls_again(origin, holdfast):
+    mine = {"Authorization": "Basic bWU6bWU="}
+    for target in ("/items/1", "/items/2"):
+        origin.put(target, {"v": 1})
+        assert holdfast.call("GET", "/resources" + target, headers=mine).status == 200
+    holdfast.call("PUT", "/cache/network", {"offline": True})
+    answer = holdfast.call("POST", "/cache/actions", {"type": "refresh"}, headers=mine)
+    holdfast.restart()
+    job = "/cache/actions/" + answer.json()["id"]
+    eventually(lambda: holdfast.call("GET", job).json().get("reason") == "credential")
+    assert holdfast.call("GET", job).json()["state"] == "pending"
+    everybodys = finished(holdfast, submit(holdfast, "?partition=*", type="refresh"))
+    assert everybodys["statistics"]["withoutCredential"] == 2
+    assert everybodys["statistics"]["failed"] == 0
+    assert holdfast.call("GET", "/resources/items/1", headers=mine).status == 200
+    done = eventually(lambda: (a := holdfast.call("GET", job).json())["state"] == "finished" and a)
+    assert (done["completion"], done["statistics"]["withoutCredential"]) == ("successful", 0)
 
 
 def test_a_prefetch_follows_the_links_of_a_document(origin, holdfast):
@@ -255,9 +286,23 @@ def test_a_verification_sets_aside_what_is_damaged(origin, holdfast):
         file.seek(1000)
         file.write(b"x")
     done = finished(holdfast, submit(holdfast, type="verify", store="default"))
-    assert done["progress"] == {"done": 3, "total": 3, "bytes": 600_000}
+    assert done["progress"] == {"done": 6, "total": 6, "bytes": 600_000}  # files, and rows of the database
     assert done["statistics"]["damaged"] == 1
     assert holdfast.call("GET", "/files/files/1").body == bodies["/files/1"]
+    assert finished(holdfast, submit(holdfast, type="verify"))["statistics"]["damaged"] == 0
+
+
+def test_a_verification_finds_what_is_damaged_in_the_database(origin, holdfast):
+    origin.headers["Cache-Control"] = "max-age=600"
+    filled(origin, holdfast, "/items/1", "/items/2")
+    origin.put("/items/1", {"text": "milk"})
+    assert holdfast.get("/items/1", cache_control="no-cache").json() == {"text": "milk"}
+    with sqlite3.connect(holdfast.data / "holdfast.sqlite") as database:
+        database.execute("UPDATE entries SET record = CAST(replace(CAST(record AS TEXT), 'milk', 'silk') AS BLOB)")
+    database.close()
+    holdfast.restart()
+    assert finished(holdfast, submit(holdfast, type="verify"))["statistics"]["damaged"] == 1
+    assert holdfast.get("/items/1").json() == {"text": "milk"}
     assert finished(holdfast, submit(holdfast, type="verify"))["statistics"]["damaged"] == 0
 
 

@@ -409,8 +409,9 @@ def test_the_primary_location_moves_under_load_and_every_write_arrives_once(orig
 
 
 @pytest.mark.parametrize("point", ["create /new/ kill 5 1", "write /new/holdfast kill 20 1", "rename stores.json kill 0 1",
+                                   "create .copy kill 0 1", "create .copy kill 1 1", "unlink .copy kill 0 1",
                                    "unlink /app/ kill 0 1", "unlink /app/ kill 3 1"])
-def test_a_move_that_is_killed_leaves_all_there(faults, pair, point):
+def test_a_move_that_is_killed_leaves_all_there_and_can_be_made_again(faults, pair, point):
     faults.set(point)
     answer = pair.app.attempt("PUT", "/cache/stores/notes", {"location": {"primary": str(pair.folder / "new")}})
     assert answer is None, answer
@@ -419,3 +420,7 @@ def test_a_move_that_is_killed_leaves_all_there(faults, pair, point):
     pair.app.start()
     pair.check_reads()
     pair.check_healed()
+    for name in ("new", "app"):
+        moved = pair.app.call("PUT", "/cache/stores/notes", {"location": {"primary": str(pair.folder / name)}})
+        assert moved.status == 200, moved
+        pair.check_reads()

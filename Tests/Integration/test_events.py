@@ -62,6 +62,16 @@ def listeners(service):
     return metric(service, "event_listeners")
 
 
+def test_settings_of_the_whole_service_are_told_when_they_are_set(holdfast):
+    listener = Listener(holdfast.port).begun()
+    assert holdfast.call("PUT", "/cache/policies", {"policies": [{"path": "/**", "noCache": True}]}).status == 200
+    assert holdfast.call("PUT", "/cache/mode", {"manualSaving": {}}).status == 200
+    assert holdfast.call("PUT", "/cache/suspended", {"suspended": True}).status == 200
+    holdfast.process.send_signal(signal.SIGHUP)
+    told = listener.until(lambda l: len(l.events()) == 4).events()
+    assert [event["settings"]["name"] for event in told] == ["policies", "mode", "suspended", "policies"]
+
+
 def test_E03_every_change_of_an_operation_is_told_counted_and_kept(origin, holdfast):
     listener = Listener(holdfast.port).begun()
     origin.put("/items/1", {"n": 1})

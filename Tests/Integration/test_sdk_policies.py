@@ -292,11 +292,18 @@ def test_hits_and_misses_are_counted_since_the_start(origin, holdfast):
     origin.put("/items/1", {"v": 1})
     for _ in range(4):
         holdfast.get("/items/1")
-    counts = holdfast.call("GET", "/cache").json()
-    assert (counts["hits"], counts["misses"]) == (3, 1)
+    holdfast.get("/items/2")
+
+    def counts(path):
+        found = holdfast.call("GET", path).json()
+        return found["hits"], found["misses"]
+
+    assert counts("/cache") == (3, 2)
+    assert counts("/cache/entry?target=/items/1") == (3, 1)
+    assert counts("/cache/entry?target=/items/2") == (0, 1)
     holdfast.restart()
-    counts = holdfast.call("GET", "/cache").json()
-    assert (counts["hits"], counts["misses"]) == (0, 0)
+    assert counts("/cache") == (0, 0)
+    assert counts("/cache/entry?target=/items/1") == (0, 0)
 
 
 def test_one_offline_edit_or_all_are_discarded_and_the_server_copies_stay(origin, holdfast):

@@ -8,12 +8,14 @@ import Testing
 
 /// Data folders as earlier programs left them (Fixtures, made by Tests/Integration/store_fixture.py).
 @Suite struct `Stores of earlier formats` {
-    /// No program that left version 5 came out: it and version 6 are of one.
-    private static let formats = ["schema-1", "schema-1-members", "schema-2", "schema-3", "schema-4", "schema-6"]
+    /// No program that left version 5, 7 or 9 came out: they and the one behind each are of one.
+    private static let formats = [
+        "schema-1", "schema-1-members", "schema-2", "schema-3", "schema-4", "schema-6", "schema-8",
+    ]
     /// Those that hold a part and an upload, with the upload's id.
     private static let uploads = [
         "schema-3": "01M8P40QTK39M2ATYDXEGQT2DY", "schema-4": "01M8P40RJP43CEY6SDA2J0KJND",
-        "schema-6": "01M8P4TX8D2MXJECPDDEG79KDC",
+        "schema-6": "01M8P4TX8D2MXJECPDDEG79KDC", "schema-8": "01M8PESMBC54MPFJQQHFWGGV4X",
     ]
     private static let longBody = "3264f8f7ef6e437ec3d5b98ab730390a0195ee078b3983dcc9d5fc8dd593d47e"
 

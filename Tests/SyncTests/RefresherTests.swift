@@ -144,6 +144,31 @@ import Testing
         refresher.stop()
     }
 
+    @Test func `A pin for something else goes when that is no longer pinned, offline too`() async throws {
+        let list = Target(unchecked: "/list")
+        let feed = Target(unchecked: "/feed")
+        let released = Mutex<[String]>([])
+        refresher.onRelease { entry in
+            released.withLock { $0.append("\(entry.key.target.text) \(entry.pin?.rawValue ?? "none")") }
+        }
+        fixture.network.force(offline: true)
+        try await fixture.store.commit(
+            [
+                .setPin(key("/list"), .normal), .setPin(key("/a"), .normal, for: list), .setPin(key("/b"), .high),
+                .setPin(key("/b"), .normal, for: feed), .setPin(key("/c"), .normal, for: feed),
+            ], durable: false)
+        await run(.none, until: 0)
+        func wait(for count: Int) async { while released.withLock({ $0.count }) < count { await Task.yield() } }
+        await wait(for: 2)
+        #expect(released.withLock { Set($0) } == ["/b high", "/c none"])
+        try await fixture.store.commit([.setPin(key("/list"), nil)], durable: false)
+        refresher.pinChanged(key("/list"), to: nil)
+        await wait(for: 3)
+        #expect(released.withLock { $0.last } == "/a none")
+        #expect(try await fixture.store.entry(key("/a"))?.pins == Pins())
+        refresher.stop()
+    }
+
     @Test func `Pins that were there before are found at the start, those of high priority first`() async throws {
         try await know("/normal", age: 61)
         try await fixture.store.commit(

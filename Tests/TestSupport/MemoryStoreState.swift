@@ -42,8 +42,8 @@ extension MemoryStore.State {
         case .setPolicy(let key, let policy):
             entries[key, default: Entry(key: key)].policy = policy
             touched.insert(key)
-        case .setPin(let key, let pin):
-            entries[key, default: Entry(key: key)].pin = pin
+        case .setPin(let key, let pin, let source):
+            entries[key, default: Entry(key: key)].pins[source] = pin
             touched.insert(key)
         case .putOperation(let operation):
             operations[operation.id] = operation
@@ -73,7 +73,7 @@ extension MemoryStore.State {
                 result.lastSync = entry.lastSync
             }
             if result.policy.isEmpty { result.policy = entry.policy }
-            result.pin = result.pin ?? entry.pin
+            result.pins = result.pins.joined(with: entry.pins)
             entries[moved] = result
             entries[key] = nil
             touched.formUnion([key, moved])

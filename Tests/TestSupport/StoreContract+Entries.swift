@@ -107,6 +107,18 @@ extension StoreContract {
             let entry = try await store.entry(key("/a"))
             try require(entry?.pin == nil && entry?.copies.count == 1, "\(String(describing: entry))")
         },
+        StoreRule("A pin for something else is kept beside the own one, and the highest counts") { store in
+            let source = Target(unchecked: "/list")
+            try await store.commit(
+                [.setPin(key("/a"), .normal), .setPin(key("/a"), .high, for: source)], durable: true)
+            try require(try await store.entry(key("/a"))?.pin == .high, "not the highest")
+            try await store.commit([.setPin(key("/a"), nil)], durable: true)
+            try require(try await store.entry(key("/a"))?.pins == Pins(ancillary: [source: .high]), "both went")
+            try await store.commit([.evict(key("/a"), ifOlderThan: .infinity)], durable: true)
+            try require(try await store.entry(key("/a"))?.pin == .high, "it went with the copies")
+            try await store.commit([.setPin(key("/a"), nil, for: source)], durable: true)
+            try require(try await store.entry(key("/a"))?.pin == nil, "it stays")
+        },
         StoreRule("A member from a list is kept only where the entry has no copy of its own") { store in
             var listed = try await copy("listed", in: store, at: 9)
             listed.isListed = true

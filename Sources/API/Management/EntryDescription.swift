@@ -11,6 +11,7 @@ extension ManagementService {
     func json(_ entry: Entry) async throws -> JSONValue {
         let edit = context.queue.localEdit(of: entry.key)
         let conflict = context.queue.conflict(of: entry.key)
+        let uses = counters.uses(of: entry.key)
         return .object(omittingNil: [
             "target": .string(entry.key.target.text), "partition": .string(entry.key.partition.text),
             "kind": .string(try await kind(entry, edit)), "state": .string(context.state(of: entry)),
@@ -22,7 +23,9 @@ extension ManagementService {
             "hasOfflineUpdates": .bool(edit != nil), "hasConflicts": .bool(conflict != nil),
             "hasOfflineCommitError": .bool(edit?.syncState == "failed"),
             "policy": entry.policy.json(), "pin": entry.pin.map { .string($0.rawValue) },
+            "pinnedFor": entry.pins.ancillary.isEmpty ? nil : .some(entry.pins.json),
             "lastSync": entry.lastSync.map { .string(Timestamp.format($0)) },
+            "hits": JSONValue(uses.hits), "misses": JSONValue(uses.misses),
         ])
     }
 

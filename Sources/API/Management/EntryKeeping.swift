@@ -38,7 +38,10 @@ extension ManagementService {
 
     @Sendable func removePin(_ call: ManagementCall) async throws -> ManagementReply {
         let reply = try await change(call) { .setPin($0, nil) }
-        pinChanged(try call.entryKey(), nil)
+        let key = try call.entryKey()
+        pinChanged(key, nil)
+        // It may be pinned for something else.
+        if let pin = try await context.store.entry(key)?.pin { pinChanged(key, pin) }
         return reply
     }
 

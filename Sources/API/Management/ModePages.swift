@@ -29,6 +29,7 @@ extension ManagementService {
             throw error
         }
         try await intake?.commit()
+        context.events.emit(.settings(.mode))
         return .json(stores.mode.json())
     }
 

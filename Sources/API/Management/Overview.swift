@@ -67,6 +67,7 @@ extension ManagementService {
         let isSuspended = try await Self.flag("suspended", of: call)
         context.delivery.suspend(isSuspended)
         actions.suspend(isSuspended)
+        context.events.emit(.settings(.suspended))
         return try await suspended(call)
     }
 
@@ -89,6 +90,7 @@ extension ManagementService {
             json: try await call.object(["policies", "defaultPolicy"]), defaultJSON: nil)
         context.settings.update { $0.policies = table }
         invalidateView()
+        context.events.emit(.settings(.policies))
         return .json(table.json())
     }
 }

@@ -61,7 +61,7 @@ extension ManagementService {
     private func verify(_ name: String, _ call: ManagementCall) async throws -> ManagementReply {
         try call.needsFull()
         let stores = stores
-        let found = try await Task { try await stores.verify(name) { _ in } }.value
+        let found = try await Task { try await stores.compare(name, byDigest: true) { _ in } }.value
         return .json(Self.json(found))
     }
 

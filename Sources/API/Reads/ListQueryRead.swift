@@ -54,7 +54,7 @@ struct ListQueryRead: Sendable {
             throw ResourceAnswer.marked(
                 Problem(.precondition, "The list has another version than the request names."), Self.status)
         }
-        counters.count(.hits)
+        counters.hit(request.key)
         guard request.method == .get else {
             exchange.begin(head, length: nil)
             exchange.finish()

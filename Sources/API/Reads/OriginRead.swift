@@ -71,7 +71,7 @@ extension Read {
             let (flight, isNew) = key.map({ flights.join($0, wanted: wanted, since: flightTicket) })
                 ?? (Flight(), true)
         else { throw LookAgain() }
-        counters.count(.misses)
+        counters.miss(request.key)
         let deadline = deadline(stale)
         if isNew { await begin(flight, revalidate, part: part, isOwn: isOwn, deadline) }
         let answer = await flight.answer(by: deadline, clock: context.clock)

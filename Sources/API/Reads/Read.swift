@@ -35,7 +35,7 @@ struct Read: Sendable {
                 Problem(.notFound, "It was deleted here; the delete is not yet delivered."), cacheStatus,
                 syncState: edit.syncState)
         }
-        counters.count(.hits)
+        counters.hit(request.key)
         try await stored.send(Representation(edit, content: content), cacheStatus)
     }
 
@@ -126,7 +126,7 @@ struct Read: Sendable {
     /// From the store. A copy that is the head of parts stands for them. `forwarded`: the origin was asked, and its answer is
     /// not used.
     func serve(_ copy: ServerCopy, detail: String?, isStale: Bool, forwarded: CacheStatus? = nil) async throws {
-        counters.count(.hits)
+        counters.hit(request.key)
         if isStale { counters.count(.stale) }
         if let list = try await overlay.composed(Representation(copy, syncState: syncState, now: context.clock.now)) {
             try await serve(composed: list, forwarded: forwarded)

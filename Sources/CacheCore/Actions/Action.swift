@@ -38,6 +38,8 @@ package struct Action: Sendable, Hashable {
     package var starts = 0
     /// Why it failed.
     package var problem: ActionProblem?
+    /// Why it waits, where that is neither its turn nor the origin: `Reason.credential`.
+    package var reason: String?
 
     package init(
         id: String, request: ActionRequest, partition: PartitionID, partitions: [PartitionID]?, stores: [String],
@@ -62,6 +64,8 @@ package struct ActionProgress: Sendable, Hashable {
     /// Entries that were brought up to date by asking the origin, and those for which that brought nothing.
     package var fetched: Int64 = 0
     package var failed: Int64 = 0
+    /// Entries that could not be asked for: no credential of their identity is known.
+    package var withoutCredential: Int64 = 0
     package var pinned: Int64 = 0
     /// Bodies that are not what was stored, and those that were mended.
     package var damaged: Int64 = 0
@@ -99,9 +103,11 @@ extension Action {
             "finishedAt": finishedAt.map { .string(Timestamp.format($0)) },
             "executionTime": JSONValue(executionTime), "starts": JSONValue(starts),
             "fetched": JSONValue(progress.fetched), "failed": JSONValue(progress.failed),
+            "withoutCredential": JSONValue(progress.withoutCredential),
             "pinned": JSONValue(progress.pinned), "damaged": JSONValue(progress.damaged),
             "repaired": JSONValue(progress.repaired),
         ])
+        json["reason"] = reason.map { .string($0) }
         json["problem"] = problem.map {
             .object([
                 "type": .string("/problems/" + $0.code.slug), "title": .string($0.code.meaning.title),
@@ -113,9 +119,10 @@ extension Action {
 
     /// What an event tells of it.
     package func eventJSON() -> JSONValue {
-        .object([
+        .object(omittingNil: [
             "id": .string(id), "action": .string(request.type.rawValue), "partition": .string(partition.text),
-            "state": .string(state.rawValue), "completion": .string(completion.rawValue), "progress": progressJSON,
+            "state": .string(state.rawValue), "reason": reason.map { .string($0) },
+            "completion": .string(completion.rawValue), "progress": progressJSON,
         ])
     }
 

@@ -2,7 +2,7 @@
 /// it is told.
 ///
 /// At most `concurrency` run together. Those that have a store in common run one after the other, in order; one that can't run
-/// now, because the origin is away, is passed by those behind it.
+/// now, because the origin is away or a credential is not known, is passed by those behind it.
 package struct ActionBook: Sendable {
     package static let concurrency = 5
     /// How many may be unfinished.
@@ -37,7 +37,7 @@ package struct ActionBook: Sendable {
         var changed: [Action] = []
         for index in actions.indices where actions[index].state == .created || actions[index].state == .pending {
             let before = actions[index].state
-            let mayRun = mayRun(actions[index].request)
+            let mayRun = actions[index].reason == nil && mayRun(actions[index].request)
             if mayRun, free > 0, taken.isDisjoint(with: actions[index].stores) {
                 begin(index, at: now)
                 free -= 1
@@ -81,6 +81,9 @@ package struct ActionBook: Sendable {
         switch outcome {
         case _ where actions[index].completion == .canceled: finish(index, at: now)
         case .stopped: actions[index].state = .pending
+        case .withoutCredential:
+            actions[index].state = .pending
+            actions[index].reason = Reason.credential
         case .done:
             actions[index].completion = .successful
             finish(index, at: now)
@@ -94,7 +97,15 @@ package struct ActionBook: Sendable {
     private mutating func finish(_ index: Int, at now: Double) {
         actions[index].state = .finished
         actions[index].finishedAt = now
+        actions[index].reason = nil
         actions[index].progress.position = nil
+    }
+
+    /// Lets those go on that wait for a credential of the partition. Those that changed.
+    package mutating func credentialArrived(for partition: PartitionID) -> [Action] {
+        let waiting = actions.indices.filter { actions[$0].partition == partition && actions[$0].reason != nil }
+        for index in waiting { actions[index].reason = nil }
+        return waiting.map { actions[$0] }
     }
 
     /// Forgets one that is finished and on disk.
@@ -111,5 +122,7 @@ package enum ActionOutcome: Sendable, Hashable {
     case done
     /// Before its end: it is to wait and go on later.
     case stopped
+    /// No credential of who asked for it is known: it waits until one arrives.
+    case withoutCredential
     case failed(ActionProblem)
 }

@@ -61,9 +61,6 @@ package struct ServerCopy: Sendable, Hashable {
     package var lastModified: String? { fields["Last-Modified"] }
 }
 
-/// Pin priority of the SDK: high ones sync first. Pinned entries are never evicted.
-package enum PinPriority: String, Sendable, Hashable { case normal, high }
-
 /// What a store keeps for a target of one partition, but for the local edit, which the queue holds.
 package struct Entry: Sendable, Hashable {
     package var key: EntryKey
@@ -72,7 +69,7 @@ package struct Entry: Sendable, Hashable {
     /// What is here of copies that are not whole, at most one a variant.
     package var parts: [PartialCopy]
     package var policy: PolicyLayer
-    package var pin: PinPriority?
+    package var pins: Pins
     /// When the origin last confirmed a copy, seconds since 1970.
     package var lastSync: Double?
 
@@ -84,9 +81,12 @@ package struct Entry: Sendable, Hashable {
         self.copies = copies
         self.parts = parts
         self.policy = policy
-        self.pin = pin
+        pins = Pins(own: pin)
         self.lastSync = lastSync
     }
+
+    /// The priority with which it is pinned, for whatever reason.
+    package var pin: PinPriority? { pins.priority }
 
     /// The most variants of one target: an answer that varies by what each request makes up must not fill the store.
     package static let variantLimit = 64

@@ -20,6 +20,7 @@ package final class EventRecord: Sendable {
         case conflict(id: String, Target, ConflictKind, closed: Bool)
         case network(from: String, to: String)
         case store(name: String, state: String)
+        case settings(ServiceSetting)
         case action(JSONValue)
     }
 
@@ -59,6 +60,9 @@ package final class EventRecord: Sendable {
         case .store(let name, let state):
             partition = nil
             subject = .store(name: name, state: state)
+        case .settings(let name):
+            partition = nil
+            subject = .settings(name)
         case .action(let action):
             partition = action.partition
             subject = .action(action.eventJSON())
@@ -109,6 +113,7 @@ package final class EventRecord: Sendable {
             return ("network", .object(["from": .string(from), "to": .string(to)]))
         case .store(let name, let state):
             return ("store", .object(["name": .string(name), "state": .string(state)]))
+        case .settings(let name): return ("settings", .object(["name": .string(name.rawValue)]))
         case .action(let members): return ("action", members)
         }
     }

@@ -23,7 +23,10 @@ extension Entry {
 
     /// What stays of it when its copies go: a policy that was kept with it; nil for nothing.
     package var withoutCopies: Entry? {
-        policy.isEmpty && pin == nil ? nil : Entry(key: key, policy: policy, pin: pin)
+        guard !policy.isEmpty || !pins.isEmpty else { return nil }
+        var entry = Entry(key: key, policy: policy)
+        entry.pins = pins
+        return entry
     }
 
     /// Whether its copies go with `StoreChange.evict`: it is not pinned, and none was confirmed at or after that time.

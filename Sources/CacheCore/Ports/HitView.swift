@@ -69,6 +69,23 @@ package struct HitParts {
     }
 }
 
+/// How often an entry was asked for since the start.
+package struct EntryUses: Sendable, Hashable {
+    /// Answered from the view or the store.
+    package var hits = 0
+    /// For which the origin was asked.
+    package var misses = 0
+
+    package init(hits: Int = 0, misses: Int = 0) {
+        self.hits = hits
+        self.misses = misses
+    }
+
+    package static func + (one: EntryUses, other: EntryUses) -> EntryUses {
+        EntryUses(hits: one.hits + other.hits, misses: one.misses + other.misses)
+    }
+}
+
 /// The in-memory part of a store from which hits are answered without touching the disk (design 1, "view"). Sharded; safe
 /// from all loop threads at once. A few variants a key.
 package protocol HitView: Sendable {
@@ -91,6 +108,12 @@ package protocol HitView: Sendable {
     /// Whether the target was answered from here, under either route, since this was asked last. For the store, which sees nothing
     /// of such hits: it evicts what is used least.
     func takeUse(of key: EntryKey) -> Bool
+
+    /// Counts reads that were not answered from here; what `withHit` has lent counts by itself, where `body` returned true.
+    func note(_ uses: EntryUses, of key: EntryKey)
+
+    /// Under either route. Entries that were not asked for while many others were begin anew.
+    func uses(of key: EntryKey) -> EntryUses
 
     /// What the hits take in memory, in bytes.
     var bytes: Int64 { get }

@@ -19,6 +19,28 @@ package enum StoreError: Error, Sendable, Hashable {
     indirect case side(StoreSide, StoreError)
     /// The primary side has taken all of the change and keeps it; the mirror has not.
     indirect case mirrorFailed(StoreError)
+    /// Several stores failed at their parts of one change; the first one says how it is answered. Never empty.
+    case several([StoreFailure])
+
+    /// Whether all of the change is kept nonetheless.
+    package var isAccepted: Bool {
+        switch self {
+        case .mirrorFailed: true
+        case .several(let failures): failures.allSatisfy(\.error.isAccepted)
+        default: false
+        }
+    }
+}
+
+/// What a store failed with, by its name.
+package struct StoreFailure: Sendable, Hashable {
+    package var store: String
+    package var error: StoreError
+
+    package init(store: String, error: StoreError) {
+        self.store = store
+        self.error = error
+    }
 }
 
 extension StoreError: CustomStringConvertible {
@@ -33,6 +55,7 @@ extension StoreError: CustomStringConvertible {
         case .outdated: "another process has changed the operation"
         case .side(let side, let error): "\(side.rawValue): \(error)"
         case .mirrorFailed(let error): "mirror: \(error)"
+        case .several(let failures): failures.map { "\($0.store): \($0.error)" }.joined(separator: "; ")
         }
     }
 }
@@ -118,7 +141,8 @@ package enum StoreChange: Sendable {
     /// it, or the origin confirmed a copy at or after that time (seconds since 1970): `Entry.goes`.
     case evict(EntryKey, ifOlderThan: Double)
     case setPolicy(EntryKey, PolicyLayer)
-    case setPin(EntryKey, PinPriority?)
+    /// `for`: what led to the entry (`Pins`); nil: the entry itself.
+    case setPin(EntryKey, PinPriority?, for: Target? = nil)
     /// Inserts or replaces by id.
     case putOperation(Operation)
     /// Inserts or replaces by id.
@@ -267,10 +291,10 @@ package protocol Store: Sendable {
     /// Begins to take entries in, all or none.
     func intake() async throws(StoreError) -> any EntryIntake
 
-    /// How many bodies have a place of their own.
+    /// How many bodies there are to be examined, as `StoreExamining` has it.
     func bodyCount() async throws(StoreError) -> Int64
-    /// Compares those in a part (0 to `StorePart.count`, not included) with their digests, and sets aside what is damaged.
-    func examine(part: Int) async throws(StoreError) -> BodyExamination
+    /// Compares bodies with their digests, likewise.
+    func examine(after place: String?) async throws(StoreError) -> BodyExamination
 
     func usage() async -> StoreUsage
     /// Writes behind what is not yet on disk.
@@ -292,7 +316,7 @@ extension Store {
     }
     package func setMode(_ mode: CacheMode) async throws(StoreError) {}
     package func bodyCount() async throws(StoreError) -> Int64 { 0 }
-    package func examine(part: Int) async throws(StoreError) -> BodyExamination { BodyExamination() }
+    package func examine(after place: String?) async throws(StoreError) -> BodyExamination { BodyExamination() }
     package func intake() async throws(StoreError) -> any EntryIntake { GatheredIntake(self) }
 
     package func isAbsent(_ key: EntryKey) -> Bool { false }

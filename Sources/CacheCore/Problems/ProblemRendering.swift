@@ -48,6 +48,7 @@ extension Problem {
                 "The write was accepted and is kept in the primary location alone. Don't send it again; see to the mirror.",
                 members: [Member("accepted", json: "true")]
             ).at(.mirror)
+        case .several(let failures): from(failures)
         case .corrupt:
             Problem(
                 .storeFailed,
@@ -56,10 +57,36 @@ extension Problem {
         }
     }
 
+    /// That of the first, with the `failures` of all.
+    private static func from(_ failures: [StoreFailure]) -> Problem {
+        var problem = from(failures[0].error)
+        let all = failures.map { failure -> JSONValue in
+            let own = from(failure.error)
+            return .object(omittingNil: [
+                "store": .string(failure.store), "type": .string("/problems/" + own.code.slug),
+                "title": .string(own.code.meaning.title),
+                "location": failure.error.side.map { .string($0.rawValue) },
+            ])
+        }
+        problem.members.append(Member("failures", json: String(decoding: JSONValue.array(all).bytes, as: UTF8.self)))
+        return problem
+    }
+
     /// The same, with the location that it speaks of.
     package func at(_ side: StoreSide) -> Problem {
         var problem = self
         problem.members.append(Member("location", json: "\"\(side.rawValue)\""))
         return problem
+    }
+}
+
+extension StoreError {
+    /// The side that it speaks of.
+    fileprivate var side: StoreSide? {
+        switch self {
+        case .side(let side, _): side
+        case .mirrorFailed: .mirror
+        default: nil
+        }
     }
 }

@@ -34,7 +34,7 @@ extension OperationQueue {
         let changes = claimed.map { StoreChange.putOperation($0) }
         do throws(StoreError) {
             try await store.commit(changes, durable: true)
-        } catch .mirrorFailed {
+        } catch let error where error.isAccepted {
             // The primary side knows what is on its way: that is enough to go on.
         } catch {
             book.withLock { book in for operation in taken { book.refresh(operation.lane) } }

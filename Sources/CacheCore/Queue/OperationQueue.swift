@@ -137,7 +137,7 @@ package final class OperationQueue: WriteQueue, DeliveryQueue {
         do throws(StoreError) {
             try await store.commit(changes, durable: true)
         } catch {
-            if case .mirrorFailed = error { show(changes) }
+            if error.isAccepted { show(changes) }
             throw Problem.from(error)
         }
         show(changes)

@@ -5,7 +5,7 @@ package protocol EntryIntake: AnyObject, Sendable {
     /// Sets the entry aside. Its bodies were made by the same store for its target.
     func add(_ entry: Entry) async throws(StoreError)
     /// Puts all in place in one transaction. What has an edit, an operation or an open conflict stays as it is; copies of the
-    /// others are replaced; a policy or pin that an entry does not bring stays.
+    /// others are replaced; a policy or pins that an entry does not bring stay.
     func commit() async throws(StoreError)
     /// Gives up; nothing stays.
     func discard() async
@@ -29,7 +29,8 @@ final class GatheredIntake: EntryIntake {
             changes.append(.removeEntry(entry.key))
             changes += entry.copies.reversed().map { .putCopy(entry.key, $0) }
             if !entry.policy.isEmpty { changes.append(.setPolicy(entry.key, entry.policy)) }
-            if entry.pin != nil { changes.append(.setPin(entry.key, entry.pin)) }
+            if let own = entry.pins.own { changes.append(.setPin(entry.key, own)) }
+            changes += entry.pins.ancillary.map { .setPin(entry.key, $0.value, for: $0.key) }
         }
         try await store.commit(changes, durable: true)
     }
@@ -47,7 +48,7 @@ extension Entry {
     package func replacing(_ former: Entry?) -> Entry {
         var entry = self
         if entry.policy.isEmpty { entry.policy = former?.policy ?? entry.policy }
-        entry.pin = entry.pin ?? former?.pin
+        entry.pins = entry.pins.joined(with: former?.pins ?? Pins())
         return entry
     }
 }

@@ -8,7 +8,8 @@ extension Entry {
             "partition": .given(.string(key.partition.text), where: key.partition != .none),
             "target": .string(key.target.text),
             "policy": .given(policy.json(), where: !policy.isEmpty),
-            "pin": pin.map { .string($0.rawValue) },
+            "pin": pins.own.map { .string($0.rawValue) },
+            "pinnedFor": .given(pins.json, where: !pins.ancillary.isEmpty),
             "lastSync": lastSync.map { JSONValue($0) },
             "copies": .array(copies.map(\.snapshotJSON)),
         ])
@@ -24,14 +25,29 @@ extension Entry {
         else { throw SnapshotLine.flaw("it has no entry with target and copies") }
         self.init(key: EntryKey(partition: partition, target: parsed.target))
         if let value = json["policy"] { policy = try PolicyLayer(json: value) }
-        if let value = json["pin"] {
-            guard let pin = value.string.flatMap({ PinPriority(rawValue: $0) }) else {
-                throw SnapshotLine.flaw("its pin is neither normal nor high")
-            }
-            self.pin = pin
+        if let value = json["pin"] { pins.own = try Pins.priority(value) }
+        for member in json["pinnedFor"]?.members ?? [] {
+            pins.ancillary[Target(unchecked: member.name)] = try Pins.priority(member.value)
         }
         lastSync = json["lastSync"]?.double
         for copy in copies { self.copies.append(try ServerCopy(snapshot: copy, isShared: partition == .none)) }
+    }
+}
+
+extension Pins {
+    /// The ancillary ones, by what led to the entry.
+    package var json: JSONValue {
+        .object(
+            ancillary.map { JSONMember($0.key.text, .string($0.value.rawValue)) }.sorted {
+                $0.name.utf8.lexicographicallyPrecedes($1.name.utf8)
+            })
+    }
+
+    fileprivate static func priority(_ json: JSONValue) throws(Problem) -> PinPriority {
+        guard let pin = json.string.flatMap({ PinPriority(rawValue: $0) }) else {
+            throw SnapshotLine.flaw("its pin is neither normal nor high")
+        }
+        return pin
     }
 }
 

@@ -1,21 +1,22 @@
-/// What a look at the bodies in a part of a store has found.
+/// What a look at some of the bodies of a store has found.
 package struct BodyExamination: Sendable, Hashable {
+    /// Body files, and rows in which bodies lie.
     package var checked: Int64 = 0
     package var bytes: Int64 = 0
-    /// Bodies that are not what was stored; they are set aside.
+    /// Bodies that are not what was stored. Those of copies are set aside.
     package var damaged: Int64 = 0
+    /// Where the next look goes on, in the store's own terms; nil: nothing is left.
+    package var next: String?
 
     package init() {}
 }
 
-/// The bodies of a store are looked at in this many parts, each of which takes a while.
-package enum StorePart { package static let count = 256 }
-
 /// Looks at the bodies of stores, for their soundness. Callable from any task. Throws `not-found` for one that is not attached.
 package protocol StoreExamining: Sendable {
-    /// Whether this process has both locations of the store, so that `StoreKeeping.verify` can compare them.
+    /// Whether this process has both locations of the store, so that `StoreKeeping.compare` can compare them.
     func hasBothSides(_ store: String) throws -> Bool
+    /// How many body files and rows there are to be looked at, as far as that is known.
     func bodyCount(of store: String) async throws -> Int64
-    /// Compares bodies with their digests: those in the part, from 0.
-    func examine(_ store: String, part: Int) async throws -> BodyExamination
+    /// Compares bodies with their digests: some of those behind `place`, which the look before gave; nil begins.
+    func examine(_ store: String, after place: String?) async throws -> BodyExamination
 }

@@ -94,9 +94,11 @@ package protocol StoreKeeping: Sendable {
     func setStarted(_ isStarted: Bool, of name: String) async throws -> StoreDescription
     /// Moves the primary location of a mirrored store to another folder while it runs; the old files go.
     func move(_ name: String, to location: String) async throws -> StoreDescription
-    /// Compares both sides of a mirrored store by digest and mends what is damaged or missing on one of them. `progress` is told how
-    /// far it is. The status at its end.
-    func verify(_ name: String, progress: @escaping @Sendable (MirrorStatus) -> Void) async throws -> MirrorStatus
+    /// Compares both sides of a mirrored store and gives each what the other has; `byDigest` what is damaged on one of them is mended
+    /// too. `progress` is told how far it is. The status at its end.
+    func compare(
+        _ name: String, byDigest: Bool, progress: @escaping @Sendable (MirrorStatus) -> Void
+    ) async throws -> MirrorStatus
     /// Keeps the files. `leavingOperations`: unfinished ones wait in it.
     func detach(_ name: String, leavingOperations: Bool) async throws
     /// Of the default store, and of all that have none of their own.

@@ -6,8 +6,8 @@ extension StoreManager: StoreExamining {
 
     func bodyCount(of store: String) async throws -> Int64 { try await attached(store).bodyCount() }
 
-    func examine(_ store: String, part: Int) async throws -> BodyExamination {
-        try await attached(store).examine(part: part)
+    func examine(_ store: String, after place: String?) async throws -> BodyExamination {
+        try await attached(store).examine(after: place)
     }
 
     private func attached(_ name: String) throws -> any Store {

@@ -146,17 +146,11 @@ final class StoreManager: StoreKeeping {
             }
             do {
                 let move = try await store.beginMove(to: folder)
-                try await queue.takingIn {
-                    try await store.settle(move)
+                request.location = location
+                try await queue.takingIn { [request] in
+                    try await store.settle(move) { try record(request) }
                     return .empty
                 }
-                request.location = location
-                records.withLock { [request] records in
-                    if let index = records.firstIndex(where: { $0.request.name == name }) {
-                        records[index].request = request
-                    }
-                }
-                try save()
                 await store.end(move)
             } catch let error as StoreOpenError {
                 throw problem(error)
@@ -168,8 +162,8 @@ final class StoreManager: StoreKeeping {
         }
     }
 
-    func verify(
-        _ name: String, progress: @escaping @Sendable (MirrorStatus) -> Void
+    func compare(
+        _ name: String, byDigest: Bool, progress: @escaping @Sendable (MirrorStatus) -> Void
     ) async throws -> MirrorStatus {
         guard let store = router.store(named: name) else {
             throw Problem(.notFound, "No store of this name is attached.")
@@ -177,7 +171,9 @@ final class StoreManager: StoreKeeping {
         guard let store = store as? MirroredStore, store.hasBothSides else {
             throw Problem(.badRequest, "This process has one location of the store, and nothing to compare it with.")
         }
-        do { return try await store.verify(progress: progress) } catch { throw Problem.from(error) }
+        do { return try await store.compare(byDigest: byDigest, progress: progress) } catch {
+            throw Problem.from(error)
+        }
     }
 
     func detach(_ name: String, leavingOperations: Bool) async throws {
@@ -318,6 +314,22 @@ final class StoreManager: StoreKeeping {
             try await queue.inherit(operations)
         }
         return store
+    }
+
+    /// Replaces the request of an attached store, here and on disk, or nowhere.
+    private func record(_ request: StoreRequest) throws {
+        func replace(by request: StoreRequest) -> StoreRequest? {
+            records.withLock { records in
+                guard let index = records.firstIndex(where: { $0.request.name == request.name }) else { return nil }
+                defer { records[index].request = request }
+                return records[index].request
+            }
+        }
+        let former = replace(by: request)
+        do { try save() } catch {
+            if let former { _ = replace(by: former) }
+            throw error
+        }
     }
 
     /// Attached stores, and detached ones for as long as operations wait in them. The configuration tells of its own.

@@ -4,7 +4,7 @@ import Synchronization
 /// Entries for several stores: one transaction in each, after all have come.
 final class RoutedIntake: EntryIntake {
     private let router: StoreRouter
-    private let intakes = Mutex<[Int: any EntryIntake]>([:])
+    private let intakes = Mutex<[Int: (seat: StoreRouter.Seat, intake: any EntryIntake)]>([:])
 
     init(_ router: StoreRouter) { self.router = router }
 
@@ -14,24 +14,24 @@ final class RoutedIntake: EntryIntake {
     }
 
     private func intake(of seat: StoreRouter.Seat) async throws(StoreError) -> any EntryIntake {
-        if let known = intakes.withLock({ $0[seat.index] }) { return known }
+        if let known = intakes.withLock({ $0[seat.index] }) { return known.intake }
         let intake = try await seat.store.intake()
-        intakes.withLock { $0[seat.index] = intake }
+        intakes.withLock { $0[seat.index] = (seat, intake) }
         return intake
     }
 
     func commit() async throws(StoreError) {
-        var isHalf: StoreError?
-        for (_, intake) in intakes.withLock({ $0 }).sorted(by: { $0.key < $1.key }) {
+        var failures = StoreFailures()
+        for (seat, intake) in intakes.withLock({ $0.values.sorted { $0.seat.index < $1.seat.index } }) {
             do throws(StoreError) { try await intake.commit() } catch {
-                guard case .mirrorFailed = error else { throw error }
-                isHalf = isHalf ?? error
+                failures.add(error, of: seat)
+                if !error.isAccepted { break }
             }
         }
-        if let isHalf { throw isHalf }
+        try failures.end()
     }
 
     func discard() async {
-        for intake in intakes.withLock({ Array($0.values) }) { await intake.discard() }
+        for (_, intake) in intakes.withLock({ Array($0.values) }) { await intake.discard() }
     }
 }

@@ -12,13 +12,15 @@ extension MirroredStore {
     /// Compares all that is there and copies what one side lacks, in the background; one comparison at a time.
     func compare() { _ = begin(verifying: false) { _ in } }
 
-    /// Compares both sides by digest, bodies and records, and mends what has other bytes than were stored, after a comparison
-    /// that runs already. Callable from any task; ends early, with `closed`, where that is cancelled or the store is closed. `progress`
-    /// is told after each page of entries how far it is. The status at the end has what was found. Throws `side` with the location
-    /// that is left out or can't be read or written.
-    package func verify(progress: @escaping Progress = { _ in }) async throws(StoreError) -> MirrorStatus {
+    /// Compares both sides and copies what one of them lacks, after a comparison that runs already; `byDigest` bodies and records
+    /// are read, and what has other bytes than were stored is mended. Callable from any task; ends early, with `closed`, where that is
+    /// cancelled or the store is closed. `progress` is told after each page of entries how far it is. The status at the end has what was
+    /// found. Throws `side` with the location that is left out or can't be read or written.
+    package func compare(
+        byDigest: Bool, progress: @escaping Progress = { _ in }
+    ) async throws(StoreError) -> MirrorStatus {
         while true {
-            guard let (comparison, isOwn) = begin(verifying: true, progress) else {
+            guard let (comparison, isOwn) = begin(verifying: byDigest, progress) else {
                 throw .side(status.out.first ?? .primary, .failed(reason: "it can't be reached"))
             }
             let failure = await withTaskCancellationHandler {
@@ -165,9 +167,9 @@ extension MirroredStore {
 
     /// Hashes a body that both sides should have, and replaces it on the side where it is not what was stored.
     private func mend(_ content: Content, on side: SQLiteStore, from other: SQLiteStore) async throws(StoreError) {
-        let isThere = try await blaming(side) { () throws(StoreError) in try await side.isWhole(content) }
+        let isThere = try await blaming(side) { () throws(StoreError) in try await side.examine(content) != nil }
         if isThere { return }
-        guard try await blaming(other, { () throws(StoreError) in try await other.isWhole(content) }) else {
+        guard try await blaming(other, { () throws(StoreError) in try await other.examine(content) != nil }) else {
             // Found once more from the other side.
             guard side.side == .mirror else { return }
             log.write(.error, "a body is damaged on both sides", [("digest", content.digest.hex)])
@@ -193,21 +195,5 @@ extension StoreError {
 
 extension MirrorRecord {
     /// Whether the bytes that lie in the row itself are those of their digests.
-    fileprivate var isWhole: Bool {
-        contents.allSatisfy { content in content.inline.map { SHA256.digest(of: $0) == content.digest } ?? true }
-    }
-}
-
-extension SQLiteStore {
-    /// Whether the file has the bytes of the digest, read anew; one that has not is set aside.
-    fileprivate func isWhole(_ content: Content) async throws(StoreError) -> Bool {
-        shared.bodies.doubt(content.digest)
-        do throws(StoreError) {
-            _ = try await read(content, range: 0..<0)
-            return true
-        } catch {
-            guard case .corrupt = error else { throw error }
-            return false
-        }
-    }
+    fileprivate var isWhole: Bool { contents.allSatisfy(\.isWhole) }
 }

@@ -32,12 +32,27 @@ extension MirroredStore {
                 state.status.failures += 1
             }
         }
+        if let primary = state.primary, let mirror = state.mirror, primary.partitionKey != mirror.partitionKey {
+            // Filled apart from each other: which one has nothing that the other's key would make unreachable?
+            let isPaired =
+                await primary.take(partitionKeyOf: mirror) ? true : await mirror.take(partitionKeyOf: primary)
+            await state.closeSides()
+            guard isPaired else {
+                throw .side(
+                    .mirror,
+                    .failed(reason: "it holds another store than the primary location, and both hold identities"))
+            }
+            for side in order {
+                do throws(StoreOpenError) {
+                    try await plan.open(side, in: &state, clock: clock, log: log, view: view)
+                } catch {
+                    await state.closeSides()
+                    throw .side(side, error)
+                }
+            }
+        }
         guard let main = state.primary ?? state.mirror else {
             throw failure ?? .failed(reason: "no side can be opened")
-        }
-        if let mirror = state.mirror, mirror.partitionKey != main.partitionKey {
-            await state.closeSides()
-            throw .side(.mirror, .failed(reason: "it holds another store than the primary location"))
         }
         let sides = [state.primary, state.mirror].compactMap { $0 }
         let store = MirroredStore(

@@ -142,6 +142,15 @@ extension MirroredStore {
         return try await fromMain { (store) throws(StoreError) in try await store.file(of: content) }
     }
 
+    // Of the side that is asked; both are compared by `compare`.
+    package func bodyCount() async throws(StoreError) -> Int64 {
+        try await fromMain { (store) throws(StoreError) in try await store.bodyCount() }
+    }
+
+    package func examine(after place: String?) async throws(StoreError) -> BodyExamination {
+        try await fromMain { (store) throws(StoreError) in try await store.examine(after: place) }
+    }
+
     package func select(_ query: MemberQuery) async throws(StoreError) -> any MemberSelection {
         await behind.flush()
         return try await fromMain { (store) throws(StoreError) in try await store.select(query) }

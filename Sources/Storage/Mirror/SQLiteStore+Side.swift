@@ -62,6 +62,18 @@ extension SQLiteStore {
         return outcome.current
     }
 
+    /// Takes over the key of the other side's partitions, for the next opening; false where that can't be done, because something here
+    /// belongs to an identity, or other processes work with the key that there is.
+    func take(partitionKeyOf other: SQLiteStore) async -> Bool {
+        guard isAlone else { return false }
+        let key = other.partitionKey
+        let outcome = Outcome(false)
+        do throws(StoreError) {
+            try await write(.other { outcome.set(try $0.take(partitionKey: key)) }, durable: true)
+        } catch { return false }
+        return outcome.current
+    }
+
     /// What is here under the names, bodies held as far as they are here.
     func records(_ names: [RecordName]) async throws(StoreError) -> [MirrorRecord] {
         let found = try await read { [shared] connection in

@@ -92,6 +92,22 @@ extension StoreTransaction {
     }
 }
 
+extension StoreTransaction {
+    private static let partitioned = [
+        "entries", "unsaved", "incoming", "finished", "conflicts", "key_records", "aliases", "uploads", "actions",
+    ]
+
+    /// Takes another key for the hashes of identities, for the next opening; false where something is kept under one.
+    func take(partitionKey key: [UInt8]) throws -> Bool {
+        let looks = Self.partitioned.map { "EXISTS (SELECT 1 FROM \($0) WHERE partition <> '')" }
+        guard try connection.integer("SELECT " + looks.joined(separator: " OR ")) == 0,
+            allUnfinished.allSatisfy({ $0.partition == .none })
+        else { return false }
+        try connection.run("INSERT OR REPLACE INTO meta VALUES('partition_key', ?)", .blob(key))
+        return true
+    }
+}
+
 /// Reads rows with their stamps, on any connection.
 enum StampedRows {
     static func value(of name: RecordName, _ connection: Connection) throws -> MirrorRecord.Value {

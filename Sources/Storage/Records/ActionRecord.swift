@@ -25,6 +25,7 @@ extension Action {
             writer.write(problem.code)
             writer.write(problem.detail)
         }
+        writer.write(progress.withoutCredential)
         return writer.bytes
     }
 
@@ -59,6 +60,8 @@ extension Action {
         problem = try reader.optional { (reader) throws(RecordError) in
             ActionProblem(try reader.constant(), try reader.text())
         }
+        // Databases before version 11 end here.
+        if !reader.isAtEnd { progress.withoutCredential = try reader.integer64() }
         guard reader.isAtEnd else { throw RecordError() }
     }
 }

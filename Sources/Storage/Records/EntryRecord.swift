@@ -6,11 +6,17 @@ extension Entry {
     var record: [UInt8] {
         var writer = RecordWriter()
         writer.write(policy)
-        writer.write(pin)
+        writer.write(pins.own)
         writer.write(lastSync)
         writer.write(copies) { $0.write($1) }
-        // Databases of version 1 end here, and so do entries without parts.
-        if !parts.isEmpty { writer.write(parts) { $0.write($1) } }
+        // Databases of version 1 end here, and so do entries without parts; those before version 11 behind the parts.
+        if !parts.isEmpty || !pins.ancillary.isEmpty { writer.write(parts) { $0.write($1) } }
+        if !pins.ancillary.isEmpty {
+            writer.write(pins.ancillary.sorted { $0.key.text < $1.key.text }) { writer, pin in
+                writer.write(pin.key.text)
+                writer.write(pin.value)
+            }
+        }
         return writer.bytes
     }
 
@@ -18,10 +24,16 @@ extension Entry {
         var reader = try RecordReader(record)
         self.init(key: key)
         policy = try reader.layer()
-        pin = try reader.optionalConstant()
+        pins.own = try reader.optionalConstant()
         lastSync = try reader.optionalReal()
         copies = try reader.list { (reader) throws(RecordError) in try reader.copy() }
         if !reader.isAtEnd { parts = try reader.list { (reader) throws(RecordError) in try reader.parts() } }
+        if !reader.isAtEnd {
+            for _ in 0..<(try reader.unsigned()) {
+                let source = Target(unchecked: try reader.text())
+                pins.ancillary[source] = try reader.constant(PinPriority.self)
+            }
+        }
         guard reader.isAtEnd else { throw RecordError() }
     }
 
@@ -36,7 +48,7 @@ extension Entry {
             lastSync = other.lastSync
         }
         if policy.isEmpty { policy = other.policy }
-        pin = pin ?? other.pin
+        pins = pins.joined(with: other.pins)
     }
 }
 

@@ -43,6 +43,7 @@ package final class StoreRouter: Store {
     /// A store with its place in the table.
     struct Seat: Sendable {
         var index: Int
+        var name: String
         var store: any Store
         /// Not in the mode `no`.
         var keepsCopies: Bool
@@ -59,7 +60,7 @@ package final class StoreRouter: Store {
     private static func seat(_ index: Int, _ table: RoutingTable) -> Seat? {
         let slot = table.slots[index]
         guard slot.isServing, let store = slot.store else { return nil }
-        return Seat(index: index, store: store, keepsCopies: table.keepsCopies(slot))
+        return Seat(index: index, name: slot.name, store: store, keepsCopies: table.keepsCopies(slot))
     }
 
     /// All stores that are started, the default one first.
@@ -74,20 +75,20 @@ package final class StoreRouter: Store {
             table.slots.count > 1 ? try Self.split(changes, table) : nil
         }
         guard let parts else { return try await standard.commit(changes, durable: durable) }
-        var isHalf: StoreError?
+        var failures = StoreFailures()
         for part in parts {
-            // What was brought is held until the commit refers to it.
-            let brought = try await bringBodies(of: part.changes, to: part.seat)
             do throws(StoreError) {
+                // What was brought is held until the commit refers to it.
+                let brought = try await bringBodies(of: part.changes, to: part.seat)
+                defer { withExtendedLifetime(brought) {} }
                 try await part.seat.store.commit(adapted(part.changes, to: part.seat.store), durable: durable)
             } catch {
-                guard case .mirrorFailed = error else { throw error }
-                isHalf = isHalf ?? error
+                failures.add(error, of: part.seat)
+                if !error.isAccepted { break }
             }
-            withExtendedLifetime(brought) {}
             table.withLock { $0.note(part.changes, in: part.seat.index) }
         }
-        if let isHalf { throw isHalf }
+        try failures.end()
     }
 
     private static func split(
@@ -101,7 +102,7 @@ package final class StoreRouter: Store {
             switch change {
             case .putCopy(let key, _), .putListed(let key, _), .putParts(let key, _), .removeParts(let key, _),
                 .expire(let key), .removeEntry(let key), .evict(let key, _), .setPolicy(let key, _),
-                .setPin(let key, _):
+                .setPin(let key, _, _):
                 index = table.index(of: key.target)
                 // A copy that comes too late for its store is no loss.
                 if seat(index, table) == nil { continue }
@@ -183,15 +184,24 @@ package final class StoreRouter: Store {
     package func intake() async throws(StoreError) -> any EntryIntake { RoutedIntake(self) }
 
     package func save() async throws(StoreError) {
-        for seat in seats { try await seat.store.save() }
+        try await forEachSeat { (store) throws(StoreError) in try await store.save() }
     }
 
     package func save(for reason: SaveReason) async throws(StoreError) -> Bool {
         var isSaved = false
-        for seat in seats {
-            if try await seat.store.save(for: reason) { isSaved = true }
+        try await forEachSeat { (store) throws(StoreError) in
+            if try await store.save(for: reason) { isSaved = true }
         }
         return isSaved
+    }
+
+    /// All of them, whatever becomes of one.
+    private func forEachSeat(_ body: (any Store) async throws(StoreError) -> Void) async throws(StoreError) {
+        var failures = StoreFailures()
+        for seat in seats {
+            do throws(StoreError) { try await body(seat.store) } catch { failures.add(error, of: seat) }
+        }
+        try failures.end()
     }
 
     /// Of all stores that have none of their own, at one moment for those who ask: without a cache their targets pass through.

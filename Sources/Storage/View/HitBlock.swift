@@ -52,10 +52,11 @@ struct HitBlock: @unchecked Sendable {
     var size: Int { Int(buffer.header.ends[6]) + MemoryLayout<HitHeader>.size + Self.overhead }
 
     /// Whether the block is for the key; compares bytes where they lie.
-    func isFor(_ key: HitKey) -> Bool {
+    func isFor(_ key: HitKey, underAnyRoute: Bool = false) -> Bool {
         unsafe buffer.withUnsafeMutablePointers { header, bytes in
             let length = unsafe key.target.count
-            guard unsafe header.pointee.ends[0] == length, unsafe header.pointee.route == key.route,
+            let isOfRoute = unsafe header.pointee.route == key.route
+            guard unsafe header.pointee.ends[0] == length, isOfRoute || underAnyRoute,
                 unsafe header.pointee.partition == key.partition
             else { return false }
             return unsafe UnsafeRawBufferPointer(start: bytes, count: length).elementsEqual(key.target)

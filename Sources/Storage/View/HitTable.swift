@@ -6,6 +6,8 @@ struct HitTable {
     private struct Slot {
         var hash: UInt64 = 0
         var block: HitBlock?
+        /// Lookups since they were last moved to `counts`.
+        var hits: UInt32 = 0
         /// Set by a lookup, cleared when the hand passes.
         var isUsed = false
     }
@@ -13,6 +15,8 @@ struct HitTable {
     private static let smallest = 16
     /// Clients that differ in many ways must not make a long search of each lookup.
     private static let mostVariants = 8
+    /// How many entries are counted at least, beside those in the table.
+    private static let countedEntries = 1024
 
     private var slots = [Slot](repeating: Slot(), count: Self.smallest)
     private var count = 0
@@ -20,29 +24,49 @@ struct HitTable {
     private let limit: Int
     /// What the blocks count for, in bytes.
     private(set) var bytes = 0
+    /// Of entries whose blocks have gone, and of reads that were answered elsewhere.
+    private var counts = UseCounts(limit: Self.countedEntries)
     /// Counts invalidations; tickets are its values.
     private(set) var generation: UInt64 = 0
 
     /// `limit` in bytes.
     init(limit: Int) { self.limit = limit }
 
-    /// The block of the key whose selecting fields the request has, marked as used.
+    /// The block of the key whose selecting fields the request has, marked as used and counted.
     mutating func find(_ key: HitKey, hash: UInt64, selects: (UnsafeRawBufferPointer) -> Bool) -> HitBlock? {
         guard let place = place(of: key, hash, where: { unsafe $0.withSelecting(selects) }) else { return nil }
         slots[place].isUsed = true
+        slots[place].hits += 1
+        if slots[place].hits == .max { keepCount(of: place) }
         return slots[place].block
     }
 
-    /// Whether a block of the key was found since this was asked last, or since the hand passed.
+    /// What was found for the key answered nothing.
+    mutating func takeBackHit(of key: HitKey, hash: UInt64) {
+        if let place = places(of: key, hash).first(where: { slots[$0].hits > 0 }) {
+            slots[place].hits -= 1
+        } else if counts[hash].hits > 0 {
+            counts.add(EntryUses(hits: -1), to: hash)
+        }
+    }
+
+    mutating func note(_ uses: EntryUses, hash: UInt64) { counts.add(uses, to: hash) }
+
+    func uses(of key: HitKey, hash: UInt64) -> EntryUses {
+        places(of: key, hash).reduce(counts[hash]) { $0 + EntryUses(hits: Int(slots[$1].hits)) }
+    }
+
+    private mutating func keepCount(of place: Int) {
+        counts.add(EntryUses(hits: Int(slots[place].hits)), to: slots[place].hash)
+        slots[place].hits = 0
+    }
+
+    /// Whether a block of the key was found since this was asked last, or since the hand passed; under either route.
     mutating func takeUse(of key: HitKey, hash: UInt64) -> Bool {
         var wasUsed = false
-        var place = home(hash)
-        while let block = slots[place].block {
-            if slots[place].hash == hash, slots[place].isUsed, block.isFor(key) {
-                slots[place].isUsed = false
-                wasUsed = true
-            }
-            place = (place + 1) & mask
+        for place in places(of: key, hash) where slots[place].isUsed {
+            slots[place].isUsed = false
+            wasUsed = true
         }
         return wasUsed
     }
@@ -72,10 +96,14 @@ struct HitTable {
     /// Makes all tickets so far void.
     mutating func voidTickets() { generation += 1 }
 
-    /// An empty table in which all tickets so far are void.
+    /// An empty table with what was counted, in which all tickets so far are void.
     func emptied() -> HitTable {
         var table = HitTable(limit: limit)
         table.generation = generation + 1
+        table.counts = counts
+        for slot in slots where slot.block != nil {
+            table.counts.add(EntryUses(hits: Int(slot.hits)), to: slot.hash)
+        }
         return table
     }
 
@@ -92,6 +120,17 @@ struct HitTable {
             place = (place + 1) & mask
         }
         return nil
+    }
+
+    /// Of all variants, under both routes.
+    private func places(of key: HitKey, _ hash: UInt64) -> [Int] {
+        var places: [Int] = []
+        var place = home(hash)
+        while let block = slots[place].block {
+            if slots[place].hash == hash, block.isFor(key, underAnyRoute: true) { places.append(place) }
+            place = (place + 1) & mask
+        }
+        return places
     }
 
     private func variants(of key: HitKey, _ hash: UInt64) -> Int {
@@ -111,6 +150,7 @@ struct HitTable {
 
     /// Empties a place and moves those behind it up, so that no marks of deletion gather.
     private mutating func empty(_ place: Int) {
+        keepCount(of: place)
         bytes -= slots[place].block?.size ?? 0
         count -= 1
         var hole = place

@@ -33,10 +33,13 @@ package final class ShardedHitView: HitView {
         _ key: HitKey, selects: (UnsafeRawBufferPointer) -> Bool, _ body: (HitParts) -> Bool
     ) -> Bool {
         let hash = hash(of: key)
-        guard let block = shard(hash).table.withLock({ unsafe $0.find(key, hash: hash, selects: selects) }) else {
+        let shard = shard(hash)
+        guard let block = shard.table.withLock({ unsafe $0.find(key, hash: hash, selects: selects) }) else {
             return false
         }
-        return block.withParts(body)
+        let isAnswered = block.withParts(body)
+        if !isAnswered { shard.table.withLock { $0.takeBackHit(of: key, hash: hash) } }
+        return isAnswered
     }
 
     package func ticket(_ key: EntryKey) -> UInt64 {
@@ -70,12 +73,21 @@ package final class ShardedHitView: HitView {
     package func takeUse(of key: EntryKey) -> Bool {
         Self.withHitKey(key, .resources) { key in
             let hash = hash(of: key)
-            var other = key
-            other.route = .files
-            return shard(hash).table.withLock { table in
-                let isUsed = table.takeUse(of: key, hash: hash)
-                return table.takeUse(of: other, hash: hash) || isUsed
-            }
+            return shard(hash).table.withLock { $0.takeUse(of: key, hash: hash) }
+        }
+    }
+
+    package func note(_ uses: EntryUses, of key: EntryKey) {
+        Self.withHitKey(key, .resources) { key in
+            let hash = hash(of: key)
+            shard(hash).table.withLock { $0.note(uses, hash: hash) }
+        }
+    }
+
+    package func uses(of key: EntryKey) -> EntryUses {
+        Self.withHitKey(key, .resources) { key in
+            let hash = hash(of: key)
+            return shard(hash).table.withLock { $0.uses(of: key, hash: hash) }
         }
     }
 

@@ -67,9 +67,9 @@ struct VolatileCopies {
             case .setPolicy(let key, let policy):
                 touched.insert(key)
                 self.change(key) { $0.policy = policy }
-            case .setPin(let key, let pin):
+            case .setPin(let key, let pin, let source):
                 touched.insert(key)
-                self.change(key) { $0.pin = pin }
+                self.change(key) { $0.pins[source] = pin }
             case .movePartition(let source, let destination): touched.formUnion(move(from: source, to: destination))
             case .putOperation(let operation): touched.formUnion(operation.shownIn)
             case .putConflict(let conflict): touched.insert(conflict.key)

@@ -123,6 +123,12 @@ package final class VolatileStore: Store {
         content.inline == nil ? try await journal.file(of: content) : nil
     }
 
+    // Only what is on disk can be damaged.
+    package func bodyCount() async throws(StoreError) -> Int64 { try await journal.bodyCount() }
+    package func examine(after place: String?) async throws(StoreError) -> BodyExamination {
+        try await journal.examine(after: place)
+    }
+
     package func usage() async -> StoreUsage {
         var usage = await journal.usage()
         (usage.copies, usage.entries) = copies.withLock { ($0.size, Int64($0.entries.count)) }

@@ -21,18 +21,22 @@ package final class ActionRunner: ActionKeeping {
     private let events: any EventSink
     private let log: any Log
     private let works: [ActionType: any ActionWork]
+    private let keys: RefreshKeys
     private let guarded = Mutex(Guarded())
     /// One writes a record at a time, so that no older state comes over a newer one.
     private let turns = KeyedLock<String>()
 
     /// Seconds between two notes of progress on disk: what is done anew after a crash.
     private static let notePause = 1.0
+    /// Seconds between looks at configured credentials.
+    private static let lookPause = 2.0
 
     /// `works`: one for each type.
     package init(
-        store: any ActionStore, network: any Network, clock: any Clock, events: any EventSink, log: any Log,
-        works: [ActionType: any ActionWork]
+        store: any ActionStore, network: any Network, credentials: CredentialKeeper, sources: CredentialSources,
+        clock: any Clock, events: any EventSink, log: any Log, works: [ActionType: any ActionWork]
     ) {
+        keys = RefreshKeys(credentials: credentials, sources: sources)
         self.store = store
         self.network = network
         self.clock = clock
@@ -102,9 +106,27 @@ package final class ActionRunner: ActionKeeping {
         events.emit(.action(ended))
         wake()
         if ended.state == .finished { await settle(ended) } else { _ = await record(ended.id) }
+        if ended.reason != nil { await lookForCredential(of: ended) }
+    }
+
+    /// Until one is there: who waits is told of those that clients bring, and not of those of configured sources.
+    private func lookForCredential(of action: Action) async {
+        while guarded.withLock({ $0.isRunning && $0.book[action.id]?.reason != nil }) {
+            if await keys.fields(for: action.partition) != nil { return credentialArrived(for: action.partition) }
+            await clock.sleep(until: clock.now + Self.lookPause)
+        }
+    }
+
+    /// A credential of the partition is known now: what waits for one may go on. Callable from any thread.
+    package func credentialArrived(for partition: PartitionID) {
+        let changed = guarded.withLock { $0.book.credentialArrived(for: partition) }
+        guard !changed.isEmpty else { return }
+        for action in changed { events.emit(.action(action)) }
+        wake()
     }
 
     private func outcome(of action: Action) async -> ActionOutcome {
+        if action.request.needsOrigin, await keys.fields(for: action.partition) == nil { return .withoutCredential }
         guard let work = works[action.request.type] else {
             return .failed(ActionProblem(.internalError, "Nothing here does this."))
         }

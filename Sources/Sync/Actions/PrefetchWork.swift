@@ -18,22 +18,38 @@ struct PrefetchWork: ActionWork {
             progress.done = 0
             progress.total = nil
         }
+        func pinning(for source: Target?) -> ActionFetches.Pinning? {
+            pin.map { ActionFetches.Pinning(priority: $0, source: source) }
+        }
         switch source {
-        case .targets(let targets): return await bring(targets, pin, turn)
+        case .targets(let targets): return await bring(targets, pinning(for: nil), turn)
         case .collection(let target):
-            guard let members = try await members(of: target, pin, turn) else { return false }
-            return await bring(members, pin, turn)
+            let found = try await list(from: target, turn) { pinning(for: $0 == target ? nil : target) }
+            guard let found, await bring(found.members, pinning(for: target), turn) else { return false }
+            return try await unpin(allBut: found.pages + found.members, pinning(for: target), turn)
         case .links(let target, let pointer):
-            guard await bring([target], pin, turn) else { return false }
+            guard await bring([target], pinning(for: nil), turn) else { return false }
             let document = try await document(target, turn)
             guard let json = try? JSONValue(parsing: document.bytes) else { throw Self.unusable(target, "no JSON") }
-            return await bring(
-                LinkedTargets.find(pointer, in: json, at: target, originBase: originBase), pin, turn)
+            let linked = LinkedTargets.find(pointer, in: json, at: target, originBase: originBase)
+            guard await bring(linked, pinning(for: target), turn) else { return false }
+            return try await unpin(allBut: linked, pinning(for: target), turn)
         }
     }
 
+    /// What the source of the pins led to before and no longer does needs to be kept no more.
+    private func unpin(
+        allBut targets: [Target], _ pin: ActionFetches.Pinning?, _ turn: ActionTurn
+    ) async throws -> Bool {
+        guard let source = pin?.source else { return true }
+        let partition = turn.action.partition
+        return try await fetches.unpin(
+            allBut: Set(targets.map { EntryKey(partition: partition, target: $0) }),
+            for: EntryKey(partition: partition, target: source))
+    }
+
     /// Fetches what is not there or has expired.
-    private func bring(_ targets: [Target], _ pin: PinPriority?, _ turn: ActionTurn) async -> Bool {
+    private func bring(_ targets: [Target], _ pin: ActionFetches.Pinning?, _ turn: ActionTurn) async -> Bool {
         await turn.note { $0.total = ($0.total ?? 0) + Int64(targets.count) }
         let settings = settings.current
         let keys = targets.map { EntryKey(partition: turn.action.partition, target: $0) }
@@ -46,15 +62,17 @@ struct PrefetchWork: ActionWork {
         }
     }
 
-    /// Those of all pages, which are fetched for that; nil where it had to stop.
-    private func members(of target: Target, _ pin: PinPriority?, _ turn: ActionTurn) async throws -> [Target]? {
+    /// The pages from that one on, which are fetched for that, and their members; nil where it had to stop.
+    private func list(
+        from target: Target, _ turn: ActionTurn, pin: (Target) -> ActionFetches.Pinning?
+    ) async throws -> (pages: [Target], members: [Target])? {
         let rule = settings.current.collectionRule(for: target)
         var pages: Set<Target> = []
         var seen: Set<Target> = []
         var members: [Target] = []
         var next: Target? = target
         while let page = next, pages.insert(page).inserted {
-            guard await bring([page], pin, turn) else { return nil }
+            guard await bring([page], pin(page), turn) else { return nil }
             let document = try await document(page, turn)
             guard let list = ListDocument(document.bytes, at: page, rule: rule, originBase: originBase) else {
                 throw Self.unusable(page, "no list. Configure where its members are in collections")
@@ -68,7 +86,7 @@ struct PrefetchWork: ActionWork {
                 ListedMembers.nextPage(
                     after: page, fields: fields, urlFields: settings.current.urlFields, originBase: originBase) ?? nil
         }
-        return members
+        return (Array(pages), members)
     }
 
     /// What is kept for the target.

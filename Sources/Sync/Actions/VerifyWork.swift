@@ -1,13 +1,13 @@
 import CacheCore
 
 /// Compares the bodies on disk with their digests, and the sides of mirrored stores with each other, which mends them. After an
-/// interruption it goes on with the part of the store that it was at.
+/// interruption it goes on at the place in the store where it was.
 struct VerifyWork: ActionWork {
     let stores: any StoreKeeping & StoreExamining
 
     func run(_ turn: ActionTurn) async throws -> Bool {
-        var position = Position(turn.action.progress.position)
-        if turn.action.progress.position == nil {
+        let interrupted = Position(turn.action.progress.position)
+        if interrupted == nil {
             var total: Int64 = 0
             for name in turn.action.stores { total += try await stores.bodyCount(of: name) }
             await turn.note { [total] progress in
@@ -15,47 +15,45 @@ struct VerifyWork: ActionWork {
                 progress.total = total
             }
         }
+        var position = interrupted ?? Position(store: 0)
         while position.store < turn.action.stores.count {
+            guard !Task.isCancelled else { return false }
             let name = turn.action.stores[position.store]
+            var found = BodyExamination()
             if try stores.hasBothSides(name) {
-                guard try await SideComparison(stores: stores).run(name, turn) else { return false }
-                position = position.next
-                await turn.note { [position] in $0.position = position.text }
-                continue
+                guard try await SideComparison(stores: stores, byDigest: true).run(name, turn) else { return false }
+            } else {
+                found = try await stores.examine(name, after: position.place)
             }
-            while position.part < StorePart.count {
-                guard !Task.isCancelled else { return false }
-                let found = try await stores.examine(name, part: position.part)
-                position.part += 1
-                await turn.note { [position] progress in
-                    progress.done += found.checked
-                    progress.bytes += found.bytes
-                    progress.damaged += found.damaged
-                    progress.position = position.text
-                }
+            position =
+                found.next.map { Position(store: position.store, place: $0) } ?? Position(store: position.store + 1)
+            await turn.note { [position, found] progress in
+                progress.done += found.checked
+                progress.bytes += found.bytes
+                progress.damaged += found.damaged
+                progress.position = position.text
             }
-            position = position.next
         }
         return true
     }
 
-    /// Which of the action's stores, and which part of it comes next.
+    /// Which of the action's stores, and where in it the work goes on.
     private struct Position: Sendable {
-        var store = 0
-        var part = 0
+        var store: Int
+        var place: String?
 
-        init(_ text: String?) {
-            let numbers = (text ?? "").split(separator: ".").compactMap { Int($0) }
-            if numbers.count == 2 { (store, part) = (numbers[0], numbers[1]) }
+        init(store: Int, place: String? = nil) {
+            self.store = store
+            self.place = place
         }
 
-        var text: String { "\(store).\(part)" }
-
-        var next: Position {
-            var next = Position(nil)
-            next.store = store + 1
-            return next
+        init?(_ text: String?) {
+            let parts = (text ?? "").split(separator: " ", maxSplits: 1)
+            guard let store = parts.first.flatMap({ Int($0) }), store >= 0 else { return nil }
+            self.init(store: store, place: parts.count > 1 ? String(parts[1]) : nil)
         }
+
+        var text: String { place.map { "\(store) \($0)" } ?? "\(store)" }
     }
 }
 
@@ -70,7 +68,7 @@ struct ReconcileWork: ActionWork {
         }
         await turn.note { $0 = ActionProgress() }
         for name in mirrored {
-            guard try await SideComparison(stores: stores).run(name, turn) else { return false }
+            guard try await SideComparison(stores: stores, byDigest: false).run(name, turn) else { return false }
         }
         return true
     }
@@ -79,13 +77,14 @@ struct ReconcileWork: ActionWork {
 /// One comparison of the sides of a store, as an action shows it.
 struct SideComparison: Sendable {
     let stores: any StoreKeeping & StoreExamining
+    let byDigest: Bool
 
     /// False where it was stopped before its end.
     func run(_ name: String, _ turn: ActionTurn) async throws -> Bool {
         let (statuses, told) = AsyncStream.makeStream(of: MirrorStatus.self, bufferingPolicy: .bufferingNewest(1))
         async let noted: Void = note(statuses, turn)
         do {
-            told.yield(try await stores.verify(name) { told.yield($0) })
+            told.yield(try await stores.compare(name, byDigest: byDigest) { told.yield($0) })
         } catch {
             told.finish()
             await noted

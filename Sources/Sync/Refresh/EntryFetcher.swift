@@ -13,7 +13,7 @@ struct EntryFetcher: Sendable {
     var mayGoOn: Bool { network.state.isOnline && !Task.isCancelled }
 
     /// Fetches all; false where it had to stop before the end.
-    func fetch(_ keys: [EntryKey]) async -> Bool { await forEach(keys) { await fetch($0) } }
+    func fetch(_ keys: [EntryKey]) async -> Bool { await forEach(keys) { _ = await fetch($0) } }
 
     /// Hands each key to `body`, as many at once as the origin may be asked for; false where it had to stop before the end.
     func forEach(_ keys: [EntryKey], _ body: @escaping @Sendable (EntryKey) async -> Void) async -> Bool {
@@ -27,13 +27,14 @@ struct EntryFetcher: Sendable {
         return mayGoOn
     }
 
-    /// Fetches one, with a credential of its partition; what comes of it is in the store.
-    func fetch(_ key: EntryKey) async {
-        guard let credentials = await keys.fields(for: key.partition) else { return }
+    /// Fetches one, with a credential of its partition; what comes of it is in the store. False where no credential is known.
+    func fetch(_ key: EntryKey) async -> Bool {
+        guard let credentials = await keys.fields(for: key.partition) else { return false }
         do throws(OriginError) {
             try await entries.refresh(key, credentials: credentials)
         } catch {
             log.write(.info, "an entry could not be refreshed", [("reason", "\(error)")])
         }
+        return true
     }
 }

@@ -12,6 +12,8 @@ package final class Refresher: Sendable {
     private struct Guarded: Sendable {
         var run: Task<Void, Never>?
         var timer: Task<Void, Never>?
+        /// Whether pins may be there for what is itself no longer pinned.
+        var mustRelease = true
     }
 
     private let store: any Store
@@ -21,6 +23,7 @@ package final class Refresher: Sendable {
     private let clock: any Clock
     private let log: any Log
     private let pinned = PinnedKeys()
+    private let released = Listener<Entry>()
     private let guarded = Mutex(Guarded())
     /// What makes the task look again; signals that come meanwhile are one.
     private let signals: AsyncStream<Void>
@@ -56,8 +59,12 @@ package final class Refresher: Sendable {
     /// A pin was set or removed.
     package func pinChanged(_ key: EntryKey, to priority: PinPriority?) {
         pinned.set(priority, of: key)
+        if priority == nil { guarded.withLock { $0.mustRelease = true } }
         wake()
     }
+
+    /// Sets what is told of entries that lost pins, because what led to them is no longer pinned.
+    package func onRelease(_ call: @escaping @Sendable (Entry) -> Void) { released.set(call) }
 
     /// The service came online, or the settings have changed.
     package func wake() { signal.yield() }
@@ -75,6 +82,7 @@ package final class Refresher: Sendable {
         var isFirst = true
         var due = startedAt
         for await _ in signals {
+            await releasePins()
             guard network.state.isOnline else { continue }
             let policy = settings.current.periodicRefreshPolicy
             let isDue = clock.now >= due
@@ -131,6 +139,31 @@ package final class Refresher: Sendable {
         guard wantsAll else { return true }
         return await forEachPage { entries, settings in
             await fetcher.fetch(entries.filter { $0.pin == nil && isDue($0, settings) }.map(\.key))
+        }
+    }
+
+    /// Takes the pins from entries that are there for what is no longer pinned itself.
+    private func releasePins() async {
+        let mustRelease = guarded.withLock { state in
+            defer { state.mustRelease = false }
+            return state.mustRelease
+        }
+        guard mustRelease else { return }
+        await readPins()
+        let (high, normal) = pinned.all
+        for key in high + normal {
+            guard !Task.isCancelled, let entry = try? await store.entry(key) else { continue }
+            for source in entry.pins.ancillary.keys {
+                let owner = EntryKey(partition: key.partition, target: source)
+                do throws(StoreError) {
+                    guard try await store.entry(owner)?.pins.own == nil else { continue }
+                    try await store.commit([.setPin(key, nil, for: source)], durable: true)
+                    if let left = try await store.entry(key) { released.tell(left) }
+                } catch {
+                    guarded.withLock { $0.mustRelease = true }
+                    log.write(.warning, "a pin could not be released", [("error", "\(error)")])
+                }
+            }
         }
     }
 

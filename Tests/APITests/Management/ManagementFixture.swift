@@ -23,7 +23,8 @@ struct ManagementFixture {
             hash: { PlainHash($0) },
             partitionHash: { _, _ in PartitionID(high: 1, low: 2) })
         service = ManagementService(
-            context: context, counters: Counters(), events: hub, operationCounters: OperationCounters(),
+            context: context, counters: Counters(view: DictionaryView()), events: hub,
+            operationCounters: OperationCounters(),
             stores: stores, actions: actions, invalidateView: {}, isReady: { true })
     }
 

@@ -43,8 +43,8 @@ final class RecordingStores: StoreKeeping {
         return describe(request)
     }
 
-    func verify(
-        _ name: String, progress: @escaping @Sendable (MirrorStatus) -> Void
+    func compare(
+        _ name: String, byDigest: Bool, progress: @escaping @Sendable (MirrorStatus) -> Void
     ) async throws -> MirrorStatus {
         guard asked.withLock({ $0.contains { $0.name == name } }) else {
             throw Problem(.notFound, "No store of this name is attached.")

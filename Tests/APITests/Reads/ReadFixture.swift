@@ -55,6 +55,7 @@ final class PacedBody: BodySource {
 final class DictionaryView: HitView {
     private let hits = Mutex<[String: PreparedHit]>([:])
     private let tickets = Mutex<UInt64>(0)
+    private let counts = Mutex<[EntryKey: EntryUses]>([:])
 
     var bytes: Int64 { hits.withLock { $0.values.reduce(0) { $0 + Int64($1.body.count) } } }
 
@@ -70,7 +71,7 @@ final class DictionaryView: HitView {
         var selecting: [UInt8] = []
         for field in hit.selecting { selecting += field.name + [0] + field.value + [0] }
         guard selecting.withUnsafeBytes(selects) else { return false }
-        return hit.head.withUnsafeBytes { head in
+        let isAnswered = hit.head.withUnsafeBytes { head in
             hit.notModifiedHead.withUnsafeBytes { notModified in
                 hit.body.withUnsafeBytes { bytes in
                     hit.etag.withUnsafeBytes { etag in
@@ -84,9 +85,20 @@ final class DictionaryView: HitView {
                 }
             }
         }
+        if isAnswered {
+            let target = Target(unchecked: String(decoding: key.target, as: UTF8.self))
+            note(EntryUses(hits: 1), of: EntryKey(partition: key.partition, target: target))
+        }
+        return isAnswered
     }
 
     func takeUse(of key: EntryKey) -> Bool { false }
+
+    func note(_ uses: EntryUses, of key: EntryKey) {
+        counts.withLock { $0[key] = $0[key, default: EntryUses()] + uses }
+    }
+
+    func uses(of key: EntryKey) -> EntryUses { counts.withLock { $0[key] ?? EntryUses() } }
 
     func ticket(_ key: EntryKey) -> UInt64 { tickets.withLock { $0 } }
 
@@ -129,12 +141,13 @@ struct ReadFixture {
     let clock = ManualClock()
     let settings = SettingsBox(Settings())
     let credentials = CredentialKeeper()
-    let counters = Counters()
+    let counters: Counters
     let flights = Flights()
     let service: Service<DictionaryView>
 
     init() {
         store = MemoryStore(view: view)
+        counters = Counters(view: view)
         let queue = OperationQueue(store: store, clock: clock, events: Silence(), settings: settings)
         let sum: @Sendable ([UInt8]) -> UInt64 = { bytes in
             bytes.reduce(14_695_981_039_346_656_037) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }

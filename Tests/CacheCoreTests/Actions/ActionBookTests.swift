@@ -27,6 +27,19 @@ import Testing
         #expect(advance() == ["f"])
     }
 
+    @Test mutating func `One without a credential waits for it, and those behind it pass`() {
+        book.add(Self.action("a", ["x"]))
+        book.add(Self.action("b", ["x"]))
+        #expect(advance() == ["a"])
+        #expect(book.end("a", .withoutCredential, at: 11)?.reason == Reason.credential)
+        #expect(advance() == ["b"])
+        _ = book.end("b", .done, at: 12)
+        #expect(advance().isEmpty)
+        #expect(book.credentialArrived(for: PartitionID(high: 1, low: 1)).isEmpty)
+        #expect(book.credentialArrived(for: .none).map(\.id) == ["a"])
+        #expect(advance() == ["a"])
+    }
+
     @Test mutating func `Those of one store run one after the other, in order`() {
         book.add(Self.action("a", ["x"]))
         book.add(Self.action("b", ["x", "y"]))

@@ -39,7 +39,7 @@ struct SnapshotLineTests {
     private static let entry: Entry = {
         var entry = Entry(key: EntryKey(partition: .none, target: Target(unchecked: "/items/%2F?a=é")))
         entry.policy.expireAfter = 7
-        entry.pin = .high
+        entry.pins = Pins(own: .high, ancillary: [Target(unchecked: "/items?a=é"): .normal])
         entry.lastSync = 1_700_000_000.5
         entry.copies = [
             ServerCopy(

@@ -79,6 +79,30 @@ import Testing
         await router.close()
     }
 
+    @Test func `A commit or a save over several stores tells all that failed, first what was not kept`() async throws {
+        let router = StoreRouter(try folders.0.open())
+        let stores = ["b": MemoryStore(), "c": MemoryStore(), "d": MemoryStore()]
+        for (name, store) in stores.sorted(by: { $0.key < $1.key }) {
+            _ = try await router.put(name, patterns: [PathPattern("/\(name)/**")], store: store, isStarted: true)
+        }
+        let changes = stores.keys.map { StoreChange.setPin(key("/\($0)/1"), .high) }
+        stores["b"]?.failure = .mirrorFailed(.closed)
+        stores["c"]?.failure = .mirrorFailed(.full)
+        let halves = ["b": StoreError.mirrorFailed(.closed), "c": .mirrorFailed(.full)].sorted { $0.key < $1.key }.map {
+            StoreFailure(store: $0.key, error: $0.value)
+        }
+        await #expect(throws: StoreError.several(halves)) { try await router.commit(changes, durable: true) }
+        #expect(stores["d"]?.commits.count == 1)
+        stores["c"]?.failure = .full
+        await #expect(throws: StoreError.several([StoreFailure(store: "c", error: .full), halves[0]])) {
+            try await router.commit(changes, durable: true)
+        }
+        #expect(stores["d"]?.commits.count == 1)
+        stores["b"]?.failure = nil
+        await #expect(throws: StoreError.full) { try await router.commit(changes, durable: true) }
+        await router.close()
+    }
+
     @Test func `The most specific pattern has the target`() async throws {
         let (router, _) = try await open()
         let third = TemporaryFolder()

@@ -1,7 +1,8 @@
 import CacheCore
-import Storage
 import Synchronization
 import Testing
+
+@testable import Storage
 
 @Suite struct `Hit view` {
     private let view = ShardedHitView(memoryLimit: 64 << 20)
@@ -112,6 +113,46 @@ import Testing
         #expect(view.takeUse(of: entryKey("/a")))
         #expect(!view.takeUse(of: entryKey("/a")))
         #expect(view.body("/a", route: route) == "a")
+    }
+
+    @Test func `What answers is counted, under both routes and whatever becomes of the hit`() {
+        let key = entryKey("/a")
+        view.offer(sampleHit("a"), "/a")
+        view.offer(sampleHit("a"), "/a", route: .files)
+        for _ in 0..<3 { #expect(view.body("/a") == "a") }
+        #expect(view.body("/a", route: .files) == "a")
+        #expect(view.uses(of: key) == EntryUses(hits: 4))
+        view.offer(sampleHit("b"), "/a")
+        view.invalidate(key)
+        #expect(view.body("/a") == nil)
+        view.offer(sampleHit("c"), "/a")
+        #expect(view.body("/a") == "c")
+        view.invalidateAll()
+        view.note(EntryUses(hits: 1, misses: 2), of: key)
+        #expect(view.uses(of: key) == EntryUses(hits: 6, misses: 2))
+        #expect(view.uses(of: entryKey("/b")) == EntryUses())
+    }
+
+    @Test func `What was found and did not answer is not counted`() {
+        view.offer(sampleHit("a"), "/a")
+        #expect(!view.look("/a") { _ in false })
+        #expect(view.body("/a") == "a")
+        #expect(
+            !view.look("/a") { _ in
+                view.invalidate(entryKey("/a"))
+                return false
+            })
+        #expect(view.uses(of: entryKey("/a")) == EntryUses(hits: 1))
+    }
+
+    @Test func `Counts of what is asked for stay, in bounded memory`() {
+        var counts = UseCounts(limit: 10)
+        for other in UInt64(1)...100 {
+            counts.add(EntryUses(hits: 1), to: 0)
+            counts.add(EntryUses(misses: 1), to: other)
+        }
+        #expect(counts[0] == EntryUses(hits: 100))
+        #expect((1...100).count { counts[$0] != EntryUses() } <= 20)
     }
 
     @Test func `A hit read before an invalidation is not published after it`() {

@@ -43,27 +43,32 @@ import Testing
 
     private let clock = ManualClock()
     private let store = MemoryActions()
+    private let fixture: Fixture
     private let network: Connectivity
     private let work = Waiting()
     private let told = Told()
     private let runner: ActionRunner
 
     init() {
-        network = Fixture(FakeOrigin { _ in .success((200, [:], "")) }, clock: clock).network
-        runner = Self.runner(store, network, clock, told, work)
+        fixture = Fixture(FakeOrigin { _ in .success((200, [:], "")) }, clock: clock)
+        network = fixture.network
+        runner = Self.runner(store, fixture, told, work)
     }
 
     private static func runner(
-        _ store: MemoryActions, _ network: Connectivity, _ clock: ManualClock, _ told: Told, _ work: Waiting
+        _ store: MemoryActions, _ fixture: Fixture, _ told: Told, _ work: Waiting
     ) -> ActionRunner {
         ActionRunner(
-            store: store, network: network, clock: clock, events: told, log: NoLog(),
+            store: store, network: fixture.network, credentials: fixture.credentials,
+            sources: fixture.context.sources, clock: fixture.context.clock, events: told, log: NoLog(),
             works: [.save: work, .refresh: work])
     }
 
-    private func submit(_ id: String, _ request: ActionRequest = .save) async throws {
+    private func submit(
+        _ id: String, _ request: ActionRequest = .save, by partition: PartitionID = .none
+    ) async throws {
         let action = Action(
-            id: id, request: request, partition: .none, partitions: nil, stores: [id], createdAt: clock.now)
+            id: id, request: request, partition: partition, partitions: nil, stores: [id], createdAt: clock.now)
         #expect(try await runner.submit(action).state == .created)
     }
 
@@ -131,6 +136,54 @@ import Testing
         await runner.stop()
     }
 
+    private func untilReason(_ reason: String?, of id: String) async throws {
+        while try await runner.action(id)?.reason != reason { await Task.yield() }
+    }
+
+    @Test func `What asks the origin for an identity waits until a credential of that is known`() async throws {
+        let ann = PartitionID(high: 5, low: 1)
+        await runner.start()
+        try await submit("a", .refresh(PathPattern("/**")), by: ann)
+        try await submit("b", by: ann)
+        try await untilReason(Reason.credential, of: "a")
+        #expect(try await runner.action("a")?.state == .pending)
+        #expect(try await runner.action("a")?.json()["reason"] == "credential")
+        await untilBegun(1)
+        #expect(work.begun == ["b"])
+        fixture.credentials.accepted(["Authorization": "Bearer k"], for: ann)
+        runner.credentialArrived(for: PartitionID(high: 5, low: 2))
+        #expect(try await runner.action("a")?.reason == Reason.credential)
+        runner.credentialArrived(for: ann)
+        await untilBegun(2)
+        #expect(try await runner.action("a")?.reason == nil)
+        work.open("a")
+        try await until("a", .finished)
+        await runner.stop()
+    }
+
+    @Test func `A credential of which nobody tells is looked for`() async throws {
+        let ann = PartitionID(high: 5, low: 1)
+        await runner.start()
+        try await submit("a", .refresh(PathPattern("/**")), by: ann)
+        try await untilReason(Reason.credential, of: "a")
+        fixture.credentials.accepted(["Authorization": "Bearer k"], for: ann)
+        while work.begun.isEmpty {
+            if clock.nextWake != nil { clock.advance(by: 2) }
+            await Task.yield()
+        }
+        await runner.stop()
+    }
+
+    @Test func `One that waits for a credential can be canceled`() async throws {
+        await runner.start()
+        try await submit("a", .refresh(PathPattern("/**")), by: PartitionID(high: 5, low: 1))
+        try await untilReason(Reason.credential, of: "a")
+        let canceled = try await runner.cancel("a")
+        #expect(canceled?.state == .finished)
+        #expect(canceled?.reason == nil)
+        await runner.stop()
+    }
+
     @Test func `What had not ended goes on at the next start, with what it had done`() async throws {
         await runner.start()
         try await submit("a")
@@ -138,7 +191,7 @@ import Testing
         await runner.stop()
         #expect(try await store.action("a")?.state == .pending)
         #expect(try await store.action("a")?.progress.done ?? 0 >= 5)
-        let next = Self.runner(store, network, clock, told, work)
+        let next = Self.runner(store, fixture, told, work)
         await next.start()
         await untilBegun(2)
         #expect(try await next.action("a")?.progress.done ?? 0 >= 5)

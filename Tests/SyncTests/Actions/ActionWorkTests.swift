@@ -35,6 +35,17 @@ import Testing
         #expect((progress.done, progress.failed, progress.fetched) == (1, 1, 0))
     }
 
+    @Test func `An entry of whose identity no credential is known is told apart from one that failed`() async throws {
+        let known = PartitionID(high: 5, low: 1)
+        fixture.fixture.credentials.accepted(["Authorization": "Bearer k"], for: known)
+        try await fixture.know("/a/1", age: 1, of: known)
+        try await fixture.know("/b/1", age: 1, of: PartitionID(high: 5, low: 2))
+        let (isDone, progress) = try await fixture.run(.refresh(PathPattern("/**")), of: nil)
+        #expect(isDone)
+        #expect(fixture.asked.targets == ["/a/1"])
+        #expect((progress.done, progress.fetched, progress.failed, progress.withoutCredential) == (2, 1, 0, 1))
+    }
+
     @Test func `A refresh stops where the origin is away`() async throws {
         try await fixture.know("/a/1", age: 1)
         fixture.fixture.network.force(offline: true)
@@ -50,20 +61,22 @@ import Testing
         #expect((progress.done, progress.total) == (1, 1))
     }
 
-    @Test func `A verification looks at every part of its stores and counts what is damaged`() async throws {
+    @Test func `A verification looks at all of its stores, part by part, and counts what is damaged`() async throws {
         var found = BodyExamination()
         (found.checked, found.bytes, found.damaged) = (3, 30, 1)
-        fixture.stores.bodies.withLock { [found] in $0 = ["a": [0: found, 255: found], "b": [7: found]] }
+        fixture.stores.bodies.withLock { [found] in $0 = ["a": [found, found], "b": [found]] }
         let (isDone, progress) = try await fixture.run(.verify(store: nil), stores: ["a", "b"])
         #expect(isDone)
         #expect((progress.done, progress.total, progress.bytes, progress.damaged) == (9, 9, 90, 3))
-        #expect(fixture.stores.examined.withLock { $0.count } == 512)
+        #expect(fixture.stores.examined.withLock { $0 } == ["a begins", "a look 1", "b begins"])
     }
 
-    @Test func `An interrupted verification goes on with the part that it was at`() async throws {
-        let (isDone, _) = try await fixture.run(.verify(store: nil), stores: ["a", "b"], position: "1.254")
+    @Test func `An interrupted verification goes on where it was`() async throws {
+        let looks = [BodyExamination](repeating: BodyExamination(), count: 3)
+        fixture.stores.bodies.withLock { $0 = ["a": looks, "b": looks] }
+        let (isDone, _) = try await fixture.run(.verify(store: nil), stores: ["a", "b"], position: "1 look 1")
         #expect(isDone)
-        #expect(fixture.stores.examined.withLock { $0 } == ["b 254", "b 255"])
+        #expect(fixture.stores.examined.withLock { $0 } == ["b look 1", "b look 2"])
     }
 
     @Test func `The sides of a mirrored store are compared instead of its parts, and mended`() async throws {
@@ -74,7 +87,7 @@ import Testing
         #expect((verified.done, verified.total, verified.repaired) == (4, 4, 2))
         let (_, reconciled) = try await fixture.run(.reconcile(store: nil), stores: ["a", "m"])
         #expect((reconciled.done, reconciled.repaired) == (4, 2))
-        #expect(fixture.stores.examined.withLock { $0 } == ["sides of m", "sides of m"])
+        #expect(fixture.stores.examined.withLock { $0 } == ["sides of m by digest", "sides of m"])
     }
 
     @Test func `A comparison of sides that fails fails the action`() async throws {

@@ -49,6 +49,40 @@ import Testing
         #expect((progress.done, progress.total, progress.fetched, progress.pinned) == (5, 5, 5, 5))
     }
 
+    private func pins(_ target: String) async throws -> Pins? {
+        try await fixture.fixture.store.entry(EntryKey(partition: .none, target: Target(unchecked: target)))?.pins
+    }
+
+    @Test func `What a collection or document leads to is pinned for it, until the next prefetch no longer finds it`()
+        async throws
+    {
+        for target in ["/items/1", "/items/2", "/items/3"] { serve(target, "{}") }
+        let items = Target(unchecked: "/items")
+        let feed = Target(unchecked: "/feed")
+        serve("/items", #"[{"id":1},{"id":2}]"#, ["Link": #"</items?page=2>; rel="next""#])
+        serve("/items?page=2", #"[{"id":3}]"#)
+        serve("/feed", #"{"url":"/items/2"}"#)
+        _ = try await fixture.run(.prefetch(targets("/items/1"), pin: .high))
+        _ = try await fixture.run(.prefetch(.collection(items), pin: .normal))
+        _ = try await fixture.run(.prefetch(.links(in: feed, try #require(JSONPointer("/url"))), pin: .high))
+        #expect(try await pins("/items") == Pins(own: .normal))
+        #expect(try await pins("/feed") == Pins(own: .high))
+        #expect(try await pins("/items/1") == Pins(own: .high, ancillary: [items: .normal]))
+        #expect(try await pins("/items/2") == Pins(ancillary: [items: .normal, feed: .high]))
+        #expect(try await pins("/items?page=2") == Pins(ancillary: [items: .normal]))
+
+        serve("/items", "[]")
+        fixture.clock.advance(by: 61)
+        _ = try await fixture.run(.prefetch(.collection(items), pin: nil))
+        #expect(try await pins("/items/3") == Pins(ancillary: [items: .normal]))
+        _ = try await fixture.run(.prefetch(.collection(items), pin: .normal))
+        #expect(try await pins("/items") == Pins(own: .normal))
+        #expect(try await pins("/items/1") == Pins(own: .high))
+        #expect(try await pins("/items/2") == Pins(ancillary: [feed: .high]))
+        for target in ["/items/3", "/items?page=2"] { #expect(try await pins(target) == Pins()) }
+        #expect(fixture.pins.suffix(4).contains("/items/3 none"))
+    }
+
     @Test func `What is no list has no members`() async throws {
         serve("/items", #"{"data":[]}"#)
         let source = PrefetchSource.collection(Target(unchecked: "/items"))

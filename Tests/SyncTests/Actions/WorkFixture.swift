@@ -51,7 +51,8 @@ struct WorkFixture: Sendable {
 
     /// Stores whose bodies and sides a test describes.
     final class Stores: StoreKeeping, StoreExamining {
-        let bodies = Mutex<[String: [Int: BodyExamination]]>([:])
+        /// What each look at a store finds, one after the other.
+        let bodies = Mutex<[String: [BodyExamination]]>([:])
         let sides = Mutex<[String: MirrorStatus]>([:])
         let examined = Mutex<[String]>([])
 
@@ -67,17 +68,21 @@ struct WorkFixture: Sendable {
         func save(for reason: SaveReason) async throws -> Bool { reason == .demand }
 
         func bodyCount(of store: String) async throws -> Int64 {
-            bodies.withLock { $0[store, default: [:]].values.reduce(0) { $0 + $1.checked } }
+            bodies.withLock { $0[store, default: []].reduce(0) { $0 + $1.checked } }
         }
-        func examine(_ store: String, part: Int) async throws -> BodyExamination {
-            examined.withLock { $0.append("\(store) \(part)") }
-            return bodies.withLock { $0[store]?[part] } ?? BodyExamination()
+        func examine(_ store: String, after place: String?) async throws -> BodyExamination {
+            examined.withLock { $0.append("\(store) \(place ?? "begins")") }
+            let looks = bodies.withLock { $0[store] ?? [] }
+            let number = place.flatMap { Int($0.dropFirst("look ".count)) } ?? 0
+            var found = looks[number]
+            found.next = number + 1 < looks.count ? "look \(number + 1)" : nil
+            return found
         }
         func hasBothSides(_ store: String) throws -> Bool { sides.withLock { $0[store] != nil } }
-        func verify(
-            _ name: String, progress: @escaping @Sendable (MirrorStatus) -> Void
+        func compare(
+            _ name: String, byDigest: Bool, progress: @escaping @Sendable (MirrorStatus) -> Void
         ) async throws -> MirrorStatus {
-            examined.withLock { $0.append("sides of \(name)") }
+            examined.withLock { $0.append("sides of \(name)\(byDigest ? " by digest" : "")") }
             guard let status = sides.withLock({ $0[name] }), status.out.isEmpty else {
                 throw Problem(.storeFailed, "A side is out.")
             }
@@ -115,8 +120,8 @@ struct WorkFixture: Sendable {
     /// Pins that were told of.
     var pins: [String] { told.pins.withLock { $0 } }
 
-    func know(_ target: String, age: Double) async throws {
-        let key = EntryKey(partition: .none, target: Target(unchecked: target))
+    func know(_ target: String, age: Double, of partition: PartitionID = .none) async throws {
+        let key = EntryKey(partition: partition, target: Target(unchecked: target))
         let copy = ServerCopy(
             status: 200, fields: ["Cache-Control": "max-age=60"], content: .empty, requestTime: clock.now - age,
             responseTime: clock.now - age, epoch: 1)
@@ -126,10 +131,10 @@ struct WorkFixture: Sendable {
     /// Runs to the end, or until the work stops; what it has noted then.
     func run(
         _ request: ActionRequest, stores: [String] = [StoreName.standard], position: String? = nil,
-        createdAt: Double? = nil
+        createdAt: Double? = nil, of partitions: [PartitionID]? = [.none]
     ) async throws -> (isDone: Bool, progress: ActionProgress) {
         var action = Action(
-            id: "a", request: request, partition: .none, partitions: [.none], stores: stores,
+            id: "a", request: request, partition: .none, partitions: partitions, stores: stores,
             createdAt: createdAt ?? clock.now)
         action.progress.position = position
         let noted = Mutex(action.progress)
