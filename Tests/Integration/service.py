@@ -119,6 +119,15 @@ class Holdfast:
     def kill(self):
         os.killpg(self.process.pid, signal.SIGKILL)  # with what runs it
         self.process.wait(10)
+        eventually(self.has_ended)
+
+    def has_ended(self):
+        """Whether the last process of its group is gone, and with it the lock on the data."""
+        try:
+            os.killpg(self.process.pid, 0)
+        except ProcessLookupError:
+            return True
+        return False
 
     def restart(self):
         self.kill()
