@@ -1,6 +1,7 @@
 import CacheCore
 import HTTPModel
 import Sync
+import TestSupport
 import Testing
 
 @Suite struct ResolverTests {
@@ -66,5 +67,20 @@ import Testing
         _ = try await Deliverer(fixture.context).resolve(await conflict(in: fixture), by: .keepClient)
         #expect(queue.accepted.first?.initialState == .pending)
         #expect(queue.accepted.first?.precondition == .ifNoneMatch("*"))
+    }
+
+    @Test(
+        "a DELETE that the origin has only promised leaves what was kept, expired",
+        arguments: [(204, true), (202, false)])
+    func promised(status: Int, isGone: Bool) async throws {
+        let origin = FakeOrigin { sent in
+            sent.method == .get ? .success((200, ["ETag": "\"E3\""], "{}")) : .success((status, [:], ""))
+        }
+        let fixture = Fixture(origin, queue: FakeQueue())
+        var conflict = await conflict(in: fixture)
+        conflict.client = ConflictVersion(isAbsent: true)
+        _ = try await Deliverer(fixture.context).resolve(conflict, by: .keepClient)
+        let copies = try #require(try await fixture.store.entry(conflict.key)).copies
+        #expect(copies.map(\.isGone) == [isGone])
     }
 }

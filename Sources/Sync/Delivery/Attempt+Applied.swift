@@ -38,7 +38,7 @@ extension Attempt {
         if operation.method == .delete {
             return .delivered(
                 answer: answer, newTarget: nil, newBase: .unknown,
-                copies: goneCopies(unless: answer.status == 202) + touched(by: answer))
+                copies: goneCopies(after: answer.status) + touched(by: answer))
         }
         return await edited(answer, sighting, request: request)
     }
@@ -113,11 +113,9 @@ extension Attempt {
 
     // MARK: What else changes
 
-    /// A DELETE leaves "gone"; a mere promise (202) only expires.
-    func goneCopies(unless isPromise: Bool) -> [StoreChange] {
-        let key = operation.lane
-        guard !isPromise else { return [.expire(key)] }
-        return ServerCopies.gone(key, policy: operation.policy, at: context.clock.now, epoch: context.store.epoch)
+    func goneCopies(after status: Int) -> [StoreChange] {
+        ServerCopies.gone(
+            operation.lane, status: status, policy: operation.policy, at: context.clock.now, epoch: context.store.epoch)
     }
 
     /// Location, Content-Location and the lists expire (RFC 9111 4.4).

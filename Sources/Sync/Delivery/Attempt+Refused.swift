@@ -62,7 +62,7 @@ extension Attempt {
     /// 404 or 410.
     func gone(_ answer: KeptAnswer) async -> DeliveryOutcome {
         if operation.kind == .create || operation.kind == .action { return .failed(reason: "status", answer: answer) }
-        let copies = goneCopies(unless: false)
+        let copies = goneCopies(after: answer.status)
         if operation.method == .delete {
             return .delivered(
                 answer: answer, newTarget: nil, newBase: .unknown, copies: copies + ServerCopies.lists(of: operation))

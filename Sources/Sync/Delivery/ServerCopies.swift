@@ -15,9 +15,12 @@ package enum ServerCopies {
         return [.expire(key), .putCopy(key, copy)]
     }
 
-    /// What a DELETE leaves: "gone", in place of all variants.
-    package static func gone(_ key: EntryKey, policy: Policy, at time: Double, epoch: Int64) -> [StoreChange] {
-        policy.noCache ? [.expire(key)] : [.expire(key), .putCopy(key, .gone(at: time, epoch: epoch))]
+    /// What a DELETE leaves: "gone", in place of all variants; a mere promise (202) only expires them.
+    package static func gone(
+        _ key: EntryKey, status: Int, policy: Policy, at time: Double, epoch: Int64
+    ) -> [StoreChange] {
+        guard status != 202, !policy.noCache else { return [.expire(key)] }
+        return [.expire(key), .putCopy(key, .gone(at: time, epoch: epoch))]
     }
 
     /// The lists that may show the operation's target.

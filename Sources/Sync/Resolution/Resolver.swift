@@ -61,7 +61,7 @@ package struct Resolver: Sendable {
     }
 
     private func send(_ write: ResolvingWrite, server: Sighting) async throws -> ResolutionOutcome {
-        if server.isGone, write.method == .delete { return try await done(write) }
+        if server.isGone, write.method == .delete { return try await done(write, status: server.status) }
         var fields = write.fields
         let id = context.makeID()
         fields["Idempotency-Key"] = id
@@ -89,8 +89,8 @@ package struct Resolver: Sendable {
             case .answer(let response):
                 let answer = await AnswerKeeper(context.store, at: target).record(response)
                 switch AnswerClass(status: response.status, method: write.method) {
-                case .applied: return try await done(write)
-                case .gone where write.method == .delete: return try await done(write)
+                case .applied: return try await done(write, status: answer.status)
+                case .gone where write.method == .delete: return try await done(write, status: answer.status)
                 case .unknown: return .queued(try await queue(write, onto: server.version, as: id, in: .unknown))
                 case .refused:
                     if let tag = fields["If-Match"], let plain = EncodedTag.plain(tag), !isPlain {
@@ -110,12 +110,12 @@ package struct Resolver: Sendable {
     }
 
     /// The origin took it: the lane goes on. What the origin has now is kept, for what reads and edits offline see from here on.
-    private func done(_ write: ResolvingWrite) async throws -> ResolutionOutcome {
+    private func done(_ write: ResolvingWrite, status: Int) async throws -> ResolutionOutcome {
         let key = conflict.key
         var changes: [StoreChange] = [.expire(key)]
         if write.method == .delete {
             changes = ServerCopies.gone(
-                key, policy: conflict.policy, at: context.clock.now, epoch: context.store.epoch)
+                key, status: status, policy: conflict.policy, at: context.clock.now, epoch: context.store.epoch)
         } else if case .seen(let sighting) = await look() {
             changes = copies(of: sighting)
         }
