@@ -66,11 +66,12 @@ need_python() {
 
 # Runs the Swift suites: run_suites PATTERN ARGUMENT… (arguments of swift test). Some tests wait on real deadlines, which a busy
 # machine may miss: up to five that fail are named and run once more. A crash, or what a sanitizer reports, fails at once.
+# Lines are printed as they come, so that the last one names a test that hangs.
 run_suites() {
   local pattern=$1 report failed
   shift
   report=$(mktemp -d)
-  swift test --disable-xctest --no-parallel --xunit-output "$report/suites.xml" --filter "$pattern" "$@" && return
+  stdbuf -oL swift test --disable-xctest --no-parallel --xunit-output "$report/suites.xml" --filter "$pattern" "$@" && return
   failed=$(python3 - "$report"/*.xml <<'SCRIPT'
 import re, sys, xml.etree.ElementTree as xml
 failed = [f"{case.get('classname')}/{case.get('name')}" for file in sys.argv[1:]
@@ -81,5 +82,5 @@ SCRIPT
   ) || return 1
   rm -r "$report"
   say "once more: $failed"
-  swift test --disable-xctest --no-parallel --skip-build --filter "$failed" "$@"
+  stdbuf -oL swift test --disable-xctest --no-parallel --skip-build --filter "$failed" "$@"
 }

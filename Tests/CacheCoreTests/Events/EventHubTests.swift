@@ -48,7 +48,8 @@ struct EventHubTests {
     func wakes() async throws {
         let hub = hub()
         let listener = try #require(hub.join()?.listener)
-        async let wake = hub.wait(listener, after: hub.position)
+        let start = hub.position
+        async let wake = hub.wait(listener, after: start)
         emit(1, hub)
         guard case .events = await wake else {
             Issue.record("woken for something else")
@@ -99,14 +100,15 @@ struct EventHubTests {
         let hub = hub()
         let one = try #require(hub.join()?.listener)
         let other = try #require(hub.join()?.listener)
-        async let left = hub.wait(one, after: hub.position)
+        let start = hub.position
+        async let left = hub.wait(one, after: start)
         hub.leave(one)
         guard case .over = await left else {
             Issue.record("not over")
             return
         }
         #expect(hub.listenerCount == 1)
-        async let closed = hub.wait(other, after: hub.position)
+        async let closed = hub.wait(other, after: start)
         hub.close()
         guard case .over = await closed else {
             Issue.record("not over")

@@ -233,14 +233,15 @@ struct LaneDeliveryTests {
     @Test("who waits is told the outcome, or at the deadline how it stands")
     func waiting() async throws {
         let operation = try await bench.write(.put, "/items/1", "{}")
-        async let outcome = bench.queue.outcome(of: operation.id, deadline: bench.clock.now + 5)
+        let deadline = bench.clock.now + 5
+        async let outcome = bench.queue.outcome(of: operation.id, deadline: deadline)
         _ = try await bench.claimOne()
         try await bench.deliver(operation.id)
         #expect(await outcome?.state == .delivered)
         #expect(bench.events.states(of: operation.id) == [.pending, .sending, .delivered])
 
         let other = try await bench.write(.put, "/items/2", "{}")
-        async let late = bench.queue.outcome(of: other.id, deadline: bench.clock.now + 5)
+        async let late = bench.queue.outcome(of: other.id, deadline: deadline)
         while bench.clock.sleeperCount == 0 { await Task.yield() }
         bench.clock.advance(by: 5)
         #expect(await late?.state == .pending)
