@@ -60,6 +60,15 @@ enum Schema {
     /// The first one with `sending`.
     static let claimsVersion = 10
 
+    /// Throws `StoreOpenError.newerVersion` for a database of a later format, and leaves it as it is: a connection that may write
+    /// would set its mode, and write its log back when it is closed.
+    static func check(_ path: String) throws {
+        guard let connection = try? Connection(path: path, readOnly: true) else { return }
+        if let found = try? connection.integer("PRAGMA user_version"), found > version {
+            throw StoreOpenError.newerVersion(Int(found))
+        }
+    }
+
     /// Brings a database to the current version, or throws `StoreOpenError.newerVersion`.
     static func migrate(_ connection: Connection) throws {
         let found = Int(try connection.integer("PRAGMA user_version") ?? 0)

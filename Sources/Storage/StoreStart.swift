@@ -17,6 +17,7 @@ struct StoreStart {
     /// one is kept aside and what can be read goes into a fresh one.
     static func open(_ files: DatabaseFiles, _ mode: CacheMode, log: any Log) throws -> StoreStart {
         try files.settle()
+        try Schema.check(files.path)
         do {
             if !files.isMarked { return try read(files, mode) }
             log.write(.error, "the database was found damaged; it is kept aside and salvaged", [])

@@ -2,6 +2,7 @@ import CacheCore
 import EventServer
 import Glibc
 import HTTPModel
+import TestSupport
 import Testing
 
 /// Tasks that run on the thread of their connection's loop.
@@ -21,7 +22,7 @@ import Testing
 
     @Test func `hits are answered while a task of the same loop goes on and on`() async throws {
         let server = try ScriptedServer(hitSize: 3) { exchange, journal throws(ExchangeError) in
-            while journal.written == 0 { await Task.yield() }
+            await eventually { journal.written > 0 }
             exchange.abort()
         }
         let busy = try server.client()

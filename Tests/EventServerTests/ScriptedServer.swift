@@ -2,13 +2,14 @@ import CacheCore
 import EventServer
 import HTTPModel
 import Synchronization
+import TestSupport
+import Testing
 
 /// What the exchanges of a test told.
 final class Journal: Sendable {
     private struct State {
         var count = 0
         var errors: [ExchangeError] = []
-        var waiters: [CheckedContinuation<ExchangeError, Never>] = []
     }
     private let state = Mutex(State())
 
@@ -16,25 +17,12 @@ final class Journal: Sendable {
     var written: Int { state.withLock { $0.count } }
     func wrote(_ count: Int) { state.withLock { $0.count += count } }
 
-    func failed(_ error: ExchangeError) {
-        let waiters = state.withLock { state in
-            let all = state.waiters
-            state.waiters = []
-            if all.isEmpty { state.errors.append(error) }
-            return all
-        }
-        waiters.forEach { $0.resume(returning: error) }
-    }
+    func failed(_ error: ExchangeError) { state.withLock { $0.errors.append(error) } }
 
-    /// The next error that a handler met.
-    func nextError() async -> ExchangeError {
-        await withCheckedContinuation { continuation in
-            let error = state.withLock { state in
-                if state.errors.isEmpty { state.waiters.append(continuation) }
-                return state.errors.popLast()
-            }
-            if let error { continuation.resume(returning: error) }
-        }
+    /// The next error that a handler met; nil where none comes.
+    func nextError(sourceLocation: SourceLocation = #_sourceLocation) async -> ExchangeError? {
+        await eventually(sourceLocation: sourceLocation) { state.withLock { !$0.errors.isEmpty } }
+        return state.withLock { $0.errors.popLast() }
     }
 }
 

@@ -90,9 +90,9 @@ import Testing
         action.state = .finished
         action.finishedAt = clock.now
         try await store.put(action)
-        while clock.nextWake == nil { await Task.yield() }
+        await eventually { clock.nextWake != nil }
         clock.advance(by: 8 * 86_400)
-        while try await store.action("a") != nil { await Task.yield() }
+        try await eventually { try await store.action("a") == nil }
         #expect(await store.usage().operations == before)
         await store.close()
     }

@@ -49,11 +49,15 @@ import Testing
     @Test func `A database of a later format is refused and left as it is`() async throws {
         let store = try folder.open()
         try await store.write(.other { try $0.connection.execute("PRAGMA user_version = 99") }, durable: true)
+        // As a crash leaves it: with a log that is not written back.
+        let crashed = TemporaryFolder()
+        let names = ["holdfast.sqlite", "holdfast.sqlite-wal"]
+        for name in names { crashed.take(name, from: folder) }
         await store.close()
-        let before = folder.bytes("holdfast.sqlite")
-        #expect(throws: StoreOpenError.newerVersion(99)) { try folder.open() }
-        #expect(folder.bytes("holdfast.sqlite") == before)
-        #expect(!folder.has("holdfast.sqlite.damaged.1"))
+        let before = names.map { crashed.bytes($0) }
+        #expect(throws: StoreOpenError.newerVersion(99)) { try crashed.open() }
+        #expect(names.map { crashed.bytes($0) } == before)
+        #expect(!crashed.has("holdfast.sqlite.damaged.1"))
     }
 
     @Test func `A database from before there were parts opens with all that it holds`() async throws {

@@ -50,6 +50,9 @@ import Testing
     @Test(arguments: StrategyName.allCases)
     func `Only the indirect one answers before the database has the copy`(_ strategy: StrategyName) async throws {
         let store = try open(strategy)
+        // The upkeep of the start has transactions of its own.
+        await eventually { clock.sleeperCount > 0 }
+        try await store.save()
         let before = store.transactionCount
         try await put(1, in: store)
         #expect((store.transactionCount > before) == (strategy != .indirectNested))
@@ -99,11 +102,13 @@ import Testing
 
     @Test func `What is written behind is written after some seconds`() async throws {
         let store = try open(.indirectNested)
+        await eventually { clock.sleeperCount == 1 }
+        try await store.save()
         try await put(1, in: store)
         let before = store.transactionCount
-        while clock.sleeperCount < 2 { await Task.yield() }
+        await eventually { clock.sleeperCount == 2 }
         clock.advance(by: 2)
-        while store.transactionCount == before { await Task.yield() }
+        await eventually { store.transactionCount != before }
         #expect(try await store.entry(key)?.copies.first?.content.inline == [1])
         await store.close()
     }

@@ -24,7 +24,7 @@ import Testing
         }
         #expect(folder.has(name(orphan)))
         let again = try folder.open()
-        while folder.has(name(orphan)) { await Task.yield() }
+        await eventually { !folder.has(name(orphan)) }
         #expect(!folder.has("bodies/tmp/77"))
         #expect(try await again.bytes(of: kept, limit: 1 << 20).count == 50_000)
         await again.close()
@@ -105,7 +105,7 @@ import Testing
         } else {
             try await store.commit([.removeEntry(key("/a"))], durable: true)
         }
-        while folder.has(name) { await Task.yield() }
+        await eventually { !folder.has(name) }
         #expect(try await store.entry(key("/a")) == nil)
         await store.close()
     }

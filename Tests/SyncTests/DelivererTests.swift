@@ -2,6 +2,7 @@ import CacheCore
 import HTTPModel
 import Sync
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite struct DelivererTests {
@@ -19,7 +20,7 @@ import Testing
         let fixture = Fixture(origin, queue: queue)
         let deliverer = Deliverer(fixture.context)
         deliverer.start()
-        while queue.outcomes.count < 2 { await Task.yield() }
+        await eventually { queue.outcomes.count >= 2 }
         await deliverer.stop(deadline: .infinity)
         guard case .delivered = queue.outcomes[1].1 else {
             Issue.record("\(queue.outcomes)")
@@ -34,7 +35,7 @@ import Testing
         let fixture = Fixture(origin, queue: queue)
         let deliverer = Deliverer(fixture.context)
         deliverer.start()
-        while queue.outcomes.count < count { await Task.yield() }
+        await eventually { queue.outcomes.count >= count }
         await deliverer.stop(deadline: .infinity)
         #expect(origin.sent.count == count)
     }
@@ -45,7 +46,7 @@ import Testing
         let queue = FakeQueue((0..<400).map { Fixture.operation(id: "op\($0)") })
         let deliverer = Deliverer(Fixture(origin, queue: queue).context)
         deliverer.start()
-        while queue.outcomes.count < 400 { await Task.yield() }
+        await eventually { queue.outcomes.count >= 400 }
         await deliverer.stop(deadline: .infinity)
         #expect(queue.claimed.max() ?? 0 > 8)
         #expect(queue.claimed.allSatisfy { $0 <= 256 })
@@ -68,8 +69,8 @@ import Testing
         let deliverer = Deliverer(Fixture(origin, queue: queue).context)
         suspend.withLock { $0 = { deliverer.suspend(true) } }
         deliverer.start()
-        while origin.sent.count < 20 || queue.outcomes.count < queue.claimed.reduce(0, +) { await Task.yield() }
-        while queue.unfinished().count != 400 - origin.sent.count { await Task.yield() }
+        await eventually { origin.sent.count >= 20 && queue.outcomes.count >= queue.claimed.reduce(0, +) }
+        await eventually { queue.unfinished().count == 400 - origin.sent.count }
         await deliverer.stop(deadline: .infinity)
         suspend.withLock { $0 = nil }  // the origin holds it, and it what holds the origin
         #expect(origin.sent.count < 40)

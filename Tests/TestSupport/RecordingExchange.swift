@@ -1,6 +1,7 @@
 package import CacheCore
 package import HTTPModel
 import Synchronization
+package import Testing
 
 /// A client's exchange: feeds the request's body and records the answer.
 package final class RecordingExchange: Exchange {
@@ -40,8 +41,12 @@ package final class RecordingExchange: Exchange {
     package var soFar: Answer { kept.withLock { $0 } }
 
     /// The answer, once it is whole or was broken off.
-    package func answer() async -> Answer {
-        await ended.wait()
+    package func answer(sourceLocation: SourceLocation = #_sourceLocation) async -> Answer {
+        await patiently(sourceLocation: sourceLocation) {
+            await ended.wait()
+        } giveUp: { [ended] in
+            ended.open()
+        }
         return soFar
     }
 

@@ -1,6 +1,7 @@
 import Glibc
 package import HTTPModel
 import Synchronization
+package import Testing
 
 /// An origin for tests: a real HTTP/1.1 server on 127.0.0.1 that does what a script says, byte for byte.
 ///
@@ -76,8 +77,10 @@ package final class ScriptedOrigin: Sendable {
     package var requests: [Request] { record.requests }
 
     /// Suspends until the record satisfies the condition.
-    package func wait(until condition: @escaping @Sendable (Record) -> Bool) async {
-        await server.wait(until: condition)
+    package func wait(
+        sourceLocation: SourceLocation = #_sourceLocation, until condition: @escaping @Sendable (Record) -> Bool
+    ) async {
+        await server.wait(until: condition, sourceLocation)
     }
 
     /// Stops listening, closes all connections and ends all threads. Returns when it is done.

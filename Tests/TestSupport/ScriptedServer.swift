@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import Testing
 
 /// The threads and the record behind a `ScriptedOrigin`; kept apart so that releasing the origin stops them.
 final class ScriptedServer: Sendable {
@@ -7,9 +8,12 @@ final class ScriptedServer: Sendable {
         var record = ScriptedOrigin.Record()
         var threads: [pthread_t] = []
         var isStopped = false
-        var waiters:
-            [(condition: @Sendable (ScriptedOrigin.Record) -> Bool, continuation: CheckedContinuation<Void, Never>)] =
-                []
+        var waiters: [Int: Waiter] = [:]
+        var lastWaiter = 0
+    }
+    private struct Waiter {
+        var condition: @Sendable (ScriptedOrigin.Record) -> Bool
+        var continuation: CheckedContinuation<Void, Never>
     }
 
     let port: UInt16
@@ -43,14 +47,24 @@ final class ScriptedServer: Sendable {
 
     var record: ScriptedOrigin.Record { state.withLock { $0.record } }
 
-    func wait(until condition: @escaping @Sendable (ScriptedOrigin.Record) -> Bool) async {
-        await withCheckedContinuation { continuation in
-            let isMet = state.withLock { state in
-                if condition(state.record) { return true }
-                state.waiters.append((condition, continuation))
-                return false
+    func wait(
+        until condition: @escaping @Sendable (ScriptedOrigin.Record) -> Bool, _ sourceLocation: SourceLocation
+    ) async {
+        let id = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        await patiently(sourceLocation: sourceLocation) {
+            await withCheckedContinuation { continuation in
+                let isMet = state.withLock { state in
+                    if condition(state.record) { return true }
+                    state.waiters[id] = Waiter(condition: condition, continuation: continuation)
+                    return false
+                }
+                if isMet { continuation.resume() }
             }
-            if isMet { continuation.resume() }
+        } giveUp: {
+            self.state.withLock { $0.waiters.removeValue(forKey: id) }?.continuation.resume()
         }
     }
 
@@ -59,9 +73,9 @@ final class ScriptedServer: Sendable {
         let met = state.withLock { state in
             change(&state.record)
             let record = state.record
-            let met = state.waiters.filter { $0.condition(record) }
-            if !met.isEmpty { state.waiters.removeAll { $0.condition(record) } }
-            return met
+            let met = state.waiters.filter { $0.value.condition(record) }
+            for id in met.keys { state.waiters[id] = nil }
+            return Array(met.values)
         }
         for waiter in met { waiter.continuation.resume() }
     }

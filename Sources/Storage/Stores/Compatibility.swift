@@ -19,7 +19,7 @@ enum Compatibility {
         if start.isEmpty { return nil }
         // Beside a database of ours lies its key; then a header that can't be read is damage.
         guard start == header else { return files.partitionKey == nil ? .foreign : nil }
-        guard let connection = try? Connection(path: files.path),
+        guard let connection = try? Connection(path: files.path, readOnly: true),
             let version = try? connection.integer("PRAGMA user_version")
         else { return nil }
         if version > Schema.version { return .newerVersion(Int(version)) }

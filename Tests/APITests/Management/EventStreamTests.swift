@@ -25,9 +25,9 @@ struct EventStreamTests {
     /// What the client has got, once it has that; pauses between wakings pass meanwhile.
     private func text(_ client: RecordingExchange, when isThere: (String) -> Bool) async -> String {
         let clock = fixture.writes.clock
-        while !isThere(client.soFar.text) {
+        await eventually {
             if let next = clock.nextWake, next - clock.now < 1 { clock.advance(by: next - clock.now) }
-            await Task.yield()
+            return isThere(client.soFar.text)
         }
         return client.soFar.text
     }
@@ -95,7 +95,7 @@ struct EventStreamTests {
     func slow() async throws {
         let mayWrite = Latch()
         let (client, run) = listen(mayWrite: mayWrite)
-        while fixture.hub.listenerCount == 0 { await Task.yield() }
+        await eventually { fixture.hub.listenerCount > 0 }
         for _ in 0..<9000 { emit("/a") }
         mayWrite.open()
         try await run.value
@@ -110,7 +110,7 @@ struct EventStreamTests {
         let own = PartitionID(high: 1, low: 2)
         let (mine, one) = listen("/cache/events", ["Authorization": "Basic eA=="], access: .readOnly)
         let (all, other) = listen("/cache/events?partition=*")
-        while fixture.hub.listenerCount < 2 { await Task.yield() }
+        await eventually { fixture.hub.listenerCount >= 2 }
         emit("/foreign", PartitionID(high: 5, low: 5))
         emit("/mine", own)
         emit("/public")
@@ -131,7 +131,7 @@ struct EventStreamTests {
         let head = try await fixture.send(.head, "/cache/events")
         #expect(head.status == 200 && head.body.isEmpty)
         let (client, run) = listen()
-        while fixture.hub.listenerCount == 0 { await Task.yield() }
+        await eventually { fixture.hub.listenerCount > 0 }
         fixture.hub.close()
         try await run.value
         #expect(client.soFar.isWhole)

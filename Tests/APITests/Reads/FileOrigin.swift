@@ -2,6 +2,7 @@ import CacheCore
 import HTTPModel
 import Synchronization
 import TestSupport
+import Testing
 
 @testable import API
 
@@ -91,14 +92,14 @@ private final class ServedFile: Sendable {
 extension ReadFixture {
     /// Waits until nothing is in the air.
     func settle() async {
-        while flights.count > 0 { await Task.yield() }
+        await eventually { flights.count == 0 }
     }
 
     /// Waits until nothing of the entry is incomplete or in the air.
     func settle(_ target: String, until isSettled: (Entry) -> Bool) async throws {
-        while true {
-            if flights.count == 0, let entry = try await store.entry(key(target)), isSettled(entry) { return }
-            await Task.yield()
+        try await eventually {
+            guard flights.count == 0, let entry = try await store.entry(key(target)) else { return false }
+            return isSettled(entry)
         }
     }
 }

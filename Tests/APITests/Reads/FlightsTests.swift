@@ -24,7 +24,7 @@ struct FlightsTests {
         await hasLooked.wait()
         fixture.store.afterLookUp = nil
         #expect(await fixture.ask("/resources/a").text == "one")
-        while fixture.flights.count > 0 { await Task.yield() }
+        await eventually { fixture.flights.count == 0 }
         mayGoOn.open()
         #expect(await late.answer().text == "one")
         #expect(fixture.origin.requests.count == 1)

@@ -23,11 +23,11 @@ struct RangeReadTests {
         origin.change { $0.latch = latch }
         // The first one says where the fill begins.
         var clients = [fixture.start(fixture.exchange("/files/a", ["Range": "bytes=0-200000"]))]
-        while fixture.counters[.misses] < 1 { await Task.yield() }
+        await eventually { fixture.counters[.misses] >= 1 }
         clients += (1..<20).map { number in
             fixture.start(fixture.exchange("/files/a", ["Range": "bytes=\(number * 10)-200000"]))
         }
-        while fixture.counters[.misses] < 20 { await Task.yield() }
+        await eventually { fixture.counters[.misses] >= 20 }
         latch.open()
         for (number, client) in clients.enumerated() {
             #expect(await client.answer().body == Array(origin.body[number * 10...200_000]))
@@ -48,7 +48,7 @@ struct RangeReadTests {
         #expect(answer.body == Array(origin.body[5..<10]))
         // One that lies far ahead of a download has its own request.
         let whole = fixture.start(fixture.exchange("/files/b"))
-        while fixture.origin.requests.count < 2 { await Task.yield() }
+        await eventually { fixture.origin.requests.count >= 2 }
         _ = await get("bytes=0-9", target: "/files/b")
         #expect(origin.ranges.count == 2)
         latch.open()

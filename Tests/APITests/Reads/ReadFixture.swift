@@ -3,6 +3,7 @@ import CacheCore
 import HTTPModel
 import Synchronization
 import TestSupport
+import Testing
 
 /// An origin in the process that answers by a rule, and logs what it was asked.
 final class ScriptedOriginPort: Origin {

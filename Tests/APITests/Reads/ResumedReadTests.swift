@@ -27,7 +27,7 @@ struct ResumedReadTests {
             $0.latch = latch
         }
         let clients = (0..<3).map { _ in fixture.start(fixture.exchange("/files/a")) }
-        while fixture.counters[.misses] < 3 { await Task.yield() }
+        await eventually { fixture.counters[.misses] >= 3 }
         latch.open()
         for client in clients {
             let answer = await client.answer()
@@ -68,7 +68,7 @@ struct ResumedReadTests {
             $0.latch = latch
         }
         let client = fixture.start(fixture.exchange("/files/a"))
-        while client.soFar.body.isEmpty { await Task.yield() }
+        await eventually { !client.soFar.body.isEmpty }
         origin.change {
             $0.tag = "\"2\""
             $0.cuts = 0
@@ -83,9 +83,9 @@ struct ResumedReadTests {
     func hopeless() async throws {
         let origin = file { $0.cutAfter = 10 }
         let client = fixture.start(fixture.exchange("/files/a"))
-        while !client.soFar.wasAborted {
+        await eventually {
             fixture.clock.advance(by: 1)
-            await Task.yield()
+            return client.soFar.wasAborted
         }
         #expect(origin.ranges.count == 6)
         try await fixture.settle("/a") { $0.parts.first?.heldLength == 60 }
@@ -104,9 +104,9 @@ struct ResumedReadTests {
             return try await rule(request)
         }
         let client = fixture.start(fixture.exchange("/files/a"))
-        while !client.soFar.isWhole {
+        await eventually {
             fixture.clock.advance(by: 1)
-            await Task.yield()
+            return client.soFar.isWhole
         }
         #expect(client.soFar.body == origin.body)
         #expect(origin.ranges == ["", "bytes=10-", "bytes=10-", "bytes=10-"])

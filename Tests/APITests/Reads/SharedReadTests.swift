@@ -27,7 +27,7 @@ struct SharedReadTests {
         let latch = Latch()
         paced(latch)
         let clients = (0..<500).map { _ in fixture.start(fixture.exchange("/resources/a")) }
-        while fixture.counters[.misses] < 500 { await Task.yield() }
+        await eventually { fixture.counters[.misses] >= 500 }
         latch.open()
         for client in clients {
             let answer = await client.answer()
@@ -45,7 +45,7 @@ struct SharedReadTests {
             pieces: (0..<64).map { [UInt8](repeating: UInt8($0), count: 65_536) }, latch,
             ["Cache-Control": "max-age=60"])
         let slow = fixture.start(fixture.exchange("/files/a", mayWrite: mayWrite))
-        while slow.soFar.heads == 0 { await Task.yield() }
+        await eventually { slow.soFar.heads > 0 }
         let quick = await fixture.ask("/files/a")
         #expect(quick.body.count == 64 * 65_536)
         mayWrite.open()
@@ -60,9 +60,9 @@ struct SharedReadTests {
         let pieces = [3 << 20, 5].map { [UInt8](repeating: 7, count: $0) }
         origin(pieces: pieces, latch, ["Cache-Control": "max-age=60"])
         let clients = [fixture.start(fixture.exchange("/files/a")), fixture.exchange("/files/a")]
-        while clients[0].soFar.body.count < pieces[0].count { await Task.yield() }
+        await eventually { clients[0].soFar.body.count >= pieces[0].count }
         _ = fixture.start(clients[1])
-        while clients[1].soFar.body.count < pieces[0].count { await Task.yield() }
+        await eventually { clients[1].soFar.body.count >= pieces[0].count }
         latch.open()
         for client in clients { #expect(await client.answer().body == pieces.flatMap { $0 }) }
         #expect(fixture.origin.requests.count == 1)
@@ -85,7 +85,7 @@ struct SharedReadTests {
         let latch = Latch()
         paced(latch, ["Cache-Control": "no-store"])
         let clients = (0..<5).map { _ in fixture.start(fixture.exchange("/resources/a")) }
-        while fixture.origin.requests.count < 5 { await Task.yield() }
+        await eventually { fixture.origin.requests.count >= 5 }
         latch.open()
         for client in clients {
             let answer = await client.answer()
@@ -100,7 +100,7 @@ struct SharedReadTests {
         let latch = Latch()
         paced(latch, ["Cache-Control": "max-age=60", "Set-Cookie": "a=b"])
         let clients = (0..<3).map { _ in fixture.start(fixture.exchange("/resources/a")) }
-        while fixture.counters[.collapsed] < 2 { await Task.yield() }
+        await eventually { fixture.counters[.collapsed] >= 2 }
         latch.open()
         var cookies = 0
         for client in clients where await client.answer().fields.contains("Set-Cookie") { cookies += 1 }

@@ -45,13 +45,13 @@ struct StaleReadTests {
                 body: PacedBody([Array("new".utf8)]))
         }
         let exchange = fixture.start(fixture.exchange("/resources/a"))
-        while fixture.clock.sleeperCount == 0 { await Task.yield() }
+        await eventually { fixture.clock.sleeperCount > 0 }
         fixture.clock.advance(by: 3)
         let answer = await exchange.answer()
         #expect(answer.text == "stored")
         #expect(answer.fields["Cache-Status"]?.contains("detail=STALE") == true)
         latch.open()
-        while try await fixture.store.entry(fixture.key("/a"))?.copies.first?.etag != "\"2\"" { await Task.yield() }
+        try await eventually { try await fixture.store.entry(fixture.key("/a"))?.copies.first?.etag == "\"2\"" }
     }
 
     @Test(

@@ -183,7 +183,7 @@ struct StoredReadTests {
         try await fixture.know("/a", "old")
         fixture.originSays(200, ["Cache-Control": "max-age=60", "ETag": "\"new\""], "new")
         #expect(await fixture.ask("/resources/a", ["Sync-Policy": "fetch-policy=\(policy)"]).text == "old")
-        while try await fixture.store.entry(fixture.key("/a"))?.copies.first?.etag != "\"new\"" { await Task.yield() }
+        try await eventually { try await fixture.store.entry(fixture.key("/a"))?.copies.first?.etag == "\"new\"" }
         #expect(await fixture.ask("/resources/a").text == "new")
     }
 

@@ -11,7 +11,7 @@ struct TurnTests {
 
     /// Returns when the first write is at the origin.
     private func untilSent() async {
-        while latch.waiterCount == 0 { await Task.yield() }
+        await eventually { latch.waiterCount > 0 }
     }
 
     @Test("the next online write starts from what the one before it left")
@@ -22,7 +22,7 @@ struct TurnTests {
         async let first = fixture.send(.put, "/items/1", "{\"v\":1}")
         await untilSent()
         async let second = fixture.send(.put, "/items/1", "{\"v\":2}")
-        while fixture.clock.sleeperCount == 0 { await Task.yield() }
+        await eventually { fixture.clock.sleeperCount > 0 }
         #expect(fixture.origin.received.count == 1)
         latch.open()
         #expect(try await first.status == 204)
@@ -38,7 +38,7 @@ struct TurnTests {
         await untilSent()
         fixture.network.force(offline: true)
         async let second = fixture.send(.put, "/items/1", "{\"v\":2}")
-        while fixture.clock.sleeperCount == 0 { await Task.yield() }
+        await eventually { fixture.clock.sleeperCount > 0 }
         #expect(fixture.queue.unfinished().isEmpty)
         latch.open()
         #expect(try await first.status == 204)

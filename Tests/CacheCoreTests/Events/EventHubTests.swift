@@ -63,7 +63,7 @@ struct EventHubTests {
         let listener = try #require(hub.join()?.listener)
         let start = hub.position
         emit(1, hub)
-        while clock.sleeperCount < 2 { await Task.yield() }  // heartbeat and pause
+        await eventually { clock.sleeperCount >= 2 }  // heartbeat and pause
         guard case .events = await woken(by: 0.02, listener, after: start, hub) else {
             Issue.record("woken for something else")
             return
@@ -115,7 +115,7 @@ struct EventHubTests {
             return
         }
         hub.leave(other)
-        while clock.sleeperCount > 0 { await Task.yield() }
+        await eventually { clock.sleeperCount == 0 }
         #expect(hub.join() == nil)
     }
 

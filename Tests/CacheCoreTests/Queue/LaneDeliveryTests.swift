@@ -242,7 +242,7 @@ struct LaneDeliveryTests {
 
         let other = try await bench.write(.put, "/items/2", "{}")
         async let late = bench.queue.outcome(of: other.id, deadline: deadline)
-        while bench.clock.sleeperCount == 0 { await Task.yield() }
+        await eventually { bench.clock.sleeperCount > 0 }
         bench.clock.advance(by: 5)
         #expect(await late?.state == .pending)
     }

@@ -43,7 +43,7 @@ import Testing
         let write = try await bench.write(.put, "/a", "{}")
         _ = try await bench.claimOne()
         let going = Task { try await letGo() }
-        while bench.clock.sleeperCount == 0 { await Task.yield() }
+        await eventually { bench.clock.sleeperCount > 0 }
         try await bench.deliver(write.id)
         bench.clock.advance(by: 1)
         #expect(try await going.value.operations.isEmpty)

@@ -228,11 +228,12 @@ import Testing
         #expect(await app.usage().sidesOut == 1)
         #expect(try await fixture.text(at: "/b", in: app) == "two")
         // The store looks by itself too: a look that comes while another runs does nothing.
-        let end = ContinuousClock.now + .seconds(30)
-        while app.status.isBehind, ContinuousClock.now < end {
+        await eventually {
+            if !app.status.isBehind { return true }
             fixture.clock.advance(by: 1)
             await app.look()
             await app.compared()
+            return false
         }
         #expect(app.status.out == [])
         await app.close()
@@ -255,8 +256,11 @@ import Testing
         for round in 0..<20 { try await write("\(round)") }
         #expect(app.status.out == [.mirror])
         try FileManager.default.removeItem(atPath: folder)
-        let end = ContinuousClock.now + .seconds(30)
-        while app.status.out == [.mirror], ContinuousClock.now < end { try await write("again") }
+        try await eventually {
+            if app.status.out != [.mirror] { return true }
+            try await write("again")
+            return false
+        }
         #expect(app.status.out == [])
         await app.close()
     }
@@ -315,12 +319,11 @@ import Testing
         let orphan = folder + "00/00" + String(repeating: "ab", count: 31)
         try FileManager.default.createDirectory(atPath: folder + "00", withIntermediateDirectories: true)
         try Data("left by another process".utf8).write(to: URL(fileURLWithPath: orphan))
-        let end = ContinuousClock.now + .seconds(30)
-        while FileManager.default.fileExists(atPath: orphan), ContinuousClock.now < end {
+        await eventually {
+            if !FileManager.default.fileExists(atPath: orphan) { return true }
             fixture.clock.advance(by: 600)
-            await Task.yield()
+            return false
         }
-        #expect(!FileManager.default.fileExists(atPath: orphan))
         #expect(try await app.compare(byDigest: true).copied == 0)
         await app.close()
     }
@@ -333,11 +336,12 @@ import Testing
         try await fixture.put("one", at: "/a", in: app)
         let files = DatabaseFiles(folder: fixture.mirror.path + "/m", name: "holdfast.shared.sqlite")
         #expect(files.mark())
-        let end = ContinuousClock.now + .seconds(30)
-        while files.isMarked || !app.status.out.isEmpty || !helper.status.out.isEmpty, ContinuousClock.now < end {
+        await eventually {
+            if !files.isMarked, app.status.out.isEmpty, helper.status.out.isEmpty { return true }
             fixture.clock.advance(by: 1)
             await app.look()
             await helper.look()
+            return false
         }
         #expect(!files.isMarked)
         #expect(app.status.failures == 1)

@@ -73,10 +73,10 @@ import Testing
     }
 
     private func until(_ id: String, _ state: ActionState) async throws {
-        while try await store.action(id)?.state != state { await Task.yield() }
+        try await eventually { try await store.action(id)?.state == state }
     }
 
-    private func untilBegun(_ count: Int) async { while work.begun.count < count { await Task.yield() } }
+    private func untilBegun(_ count: Int) async { await eventually { work.begun.count >= count } }
 
     @Test func `An action is accepted, begins, ends, and is on disk at each step`() async throws {
         await runner.start()
@@ -138,7 +138,7 @@ import Testing
     }
 
     private func untilReason(_ reason: String?, of id: String) async throws {
-        while try await runner.action(id)?.reason != reason { await Task.yield() }
+        try await eventually { try await runner.action(id)?.reason == reason }
     }
 
     @Test func `What asks the origin for an identity waits until a credential of that is known`() async throws {
@@ -151,6 +151,8 @@ import Testing
         #expect(try await runner.action("a")?.json()["reason"] == "credential")
         await untilBegun(1)
         #expect(work.begun == ["b"])
+        // It was looked for in vain, and is not looked for again before the clock moves.
+        await eventually { clock.nextWake != nil }
         fixture.credentials.accepted(["Authorization": "Bearer k"], for: ann)
         runner.credentialArrived(for: PartitionID(high: 5, low: 2))
         #expect(try await runner.action("a")?.reason == Reason.credential)
@@ -168,9 +170,9 @@ import Testing
         try await submit("a", .refresh(PathPattern("/**")), by: ann)
         try await untilReason(Reason.credential, of: "a")
         fixture.credentials.accepted(["Authorization": "Bearer k"], for: ann)
-        while work.begun.isEmpty {
+        await eventually {
             if clock.nextWake != nil { clock.advance(by: 2) }
-            await Task.yield()
+            return !work.begun.isEmpty
         }
         await runner.stop()
     }
@@ -188,7 +190,7 @@ import Testing
     @Test func `What had not ended goes on at the next start, with what it had done`() async throws {
         await runner.start()
         try await submit("a")
-        while try await runner.action("a")?.progress.done ?? 0 < 5 { await Task.yield() }
+        try await eventually { try await runner.action("a")?.progress.done ?? 0 >= 5 }
         await runner.stop()
         #expect(try await store.action("a")?.state == .pending)
         #expect(try await store.action("a")?.progress.done ?? 0 >= 5)
@@ -219,11 +221,11 @@ import Testing
     @Test func `Progress is put on disk once a second`() async throws {
         await runner.start()
         try await submit("a")
-        while try await runner.action("a")?.progress.done ?? 0 < 100 { await Task.yield() }
+        try await eventually { try await runner.action("a")?.progress.done ?? 0 >= 100 }
         let puts = store.puts
         #expect(puts < 10)
         clock.advance(by: 1)
-        while store.puts == puts { await Task.yield() }
+        await eventually { store.puts != puts }
         #expect(try await store.action("a")?.progress.done ?? 0 >= 100)
         await runner.stop()
     }
@@ -234,10 +236,13 @@ import Testing
         try await until("a", .executing)
         store.failNext(2)
         work.open("a")
-        while clock.nextWake == nil { await Task.yield() }
+        await eventually { clock.nextWake != nil }
         #expect(try await runner.action("a")?.state == .finished)
         for _ in 0..<2 {
-            while clock.nextWake == nil, try await store.action("a")?.state != .finished { await Task.yield() }
+            try await eventually {
+                if clock.nextWake != nil { return true }
+                return try await store.action("a")?.state == .finished
+            }
             clock.advance(by: 1)
         }
         try await until("a", .finished)
@@ -262,7 +267,7 @@ import Testing
     @Test func `A list shows those that run as they are now`() async throws {
         await runner.start()
         try await submit("a")
-        while try await runner.action("a")?.progress.done ?? 0 < 100 { await Task.yield() }
+        try await eventually { try await runner.action("a")?.progress.done ?? 0 >= 100 }
         let page = try await runner.actions(partitions: nil, after: nil, limit: 10)
         #expect(page.items.first?.progress.done ?? 0 >= 100)
         await runner.stop()

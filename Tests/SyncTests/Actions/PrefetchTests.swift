@@ -17,13 +17,14 @@ import Testing
         fixture.asked.serve(target, body, all)
     }
 
-    @Test func `What is not there or has expired is fetched, in the order that was given`() async throws {
+    @Test func `What is not there or has expired is fetched`() async throws {
         for target in ["/old", "/new", "/fresh"] { serve(target, "{}") }
         try await fixture.know("/old", age: 61)
         try await fixture.know("/fresh", age: 1)
         let (isDone, progress) = try await fixture.run(.prefetch(targets("/old", "/fresh", "/new"), pin: nil))
         #expect(isDone)
-        #expect(fixture.asked.targets == ["/old", "/new"])
+        // Some are asked for beside each other.
+        #expect(fixture.asked.targets.sorted() == ["/new", "/old"])
         #expect((progress.done, progress.total, progress.fetched, progress.failed) == (3, 3, 2, 0))
     }
 
