@@ -80,8 +80,8 @@ let package = Package(
             name: "StorageTests", dependencies: ["Storage", "CacheCore", "HTTPModel", "TestSupport", "Faults"],
             exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(
-            name: "OriginClientTests", dependencies: ["OriginClient", "CacheCore", "HTTPModel", "TestSupport"],
-            swiftSettings: strict),
+            name: "OriginClientTests",
+            dependencies: ["OriginClient", "CacheCore", "HTTPModel", "TestSupport", "Faults"], swiftSettings: strict),
         .testTarget(
             name: "SyncTests", dependencies: ["Sync", "CacheCore", "HTTPModel", "TestSupport"], swiftSettings: strict),
         .testTarget(

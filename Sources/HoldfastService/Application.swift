@@ -52,7 +52,9 @@ struct Application {
         let hub = EventHub(clock: clock, epoch: store.epoch, heartbeat: configuration.heartbeat)
         let operationCounters = OperationCounters()
         let events = EventFanOut([EventLog(log: log), operationCounters, hub])
-        let origin = CurlOrigin(try Self.originOptions(configuration))
+        let origin: CurlOrigin
+        let originOptions = try Self.originOptions(configuration)
+        do { origin = try CurlOrigin(originOptions) } catch { throw ConfigurationError("origin: \(error)") }
         let connectivity = Connectivity(origin: origin, clock: clock, settings: settings, events: events, log: log)
         let queue = OperationQueue(store: store, clock: clock, events: events, settings: settings)
         do { try await queue.load() } catch { throw ConfigurationError("the queue can't be read: \(error)") }

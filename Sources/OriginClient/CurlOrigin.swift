@@ -13,10 +13,10 @@ package final class CurlOrigin: Origin {
     private let thread: TransferThread
     private let lastID = Atomic<Int>(0)
 
-    /// Starts the thread; nothing is sent before it is asked for.
-    package init(_ options: OriginOptions) {
+    /// Starts the thread, or throws where the system has none; nothing is sent before it is asked for.
+    package init(_ options: OriginOptions) throws(OriginStartError) {
         self.options = options
-        thread = TransferThread(options)
+        thread = try TransferThread(options)
     }
 
     package func send(_ request: OriginRequest) async throws(OriginError) -> OriginResponse {

@@ -2,6 +2,12 @@ import CCurl
 import Glibc
 import Synchronization
 
+/// What kept the origin's client from starting; `description` is for the operator.
+package struct OriginStartError: Error, Sendable, CustomStringConvertible {
+    package let description: String
+    init(_ description: String) { self.description = description }
+}
+
 /// Owns the thread on which all transfers run, and stops it when released. Callable from any thread.
 final class TransferThread: Sendable {
     let mailbox = Mailbox()
@@ -19,12 +25,16 @@ final class TransferThread: Sendable {
     /// libcurl's own set-up, once in a process and before any other call.
     private static let isLibraryReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
 
-    init(_ options: OriginOptions) {
-        precondition(Self.isLibraryReady, "libcurl can't be set up")
+    init(_ options: OriginOptions) throws(OriginStartError) {
+        guard Self.isLibraryReady else { throw OriginStartError("libcurl can't be set up") }
         let start = unsafe Unmanaged.passRetained(Start(options: options, mailbox: mailbox))
         var thread = pthread_t()
         let code = unsafe pthread_create(&thread, nil, runTransferLoop, start.toOpaque())
-        precondition(code == 0, "no thread can be started")
+        guard code == 0 else {
+            unsafe start.release()
+            throw OriginStartError(
+                unsafe "no thread could be started, raise the limit of processes: \(String(cString: strerror(code)))")
+        }
         self.thread = Mutex(thread)
     }
 

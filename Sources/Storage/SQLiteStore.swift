@@ -44,15 +44,19 @@ package final class SQLiteStore: Store {
         folder: String, name: String, options: StoreOptions, clock: any Clock, log: any Log, view: (any HitView)?
     ) async throws(StoreOpenError) -> SQLiteStore {
         let outcome: Result<SQLiteStore, StoreOpenError> = await withCheckedContinuation { continuation in
-            _ = ServiceThread {
-                do throws(StoreOpenError) {
-                    continuation.resume(
-                        returning: .success(
-                            try open(
-                                folder: folder, name: name, options: options, clock: clock, log: log, view: view)))
-                } catch {
-                    continuation.resume(returning: .failure(error))
+            do throws(FileError) {
+                _ = try ServiceThread {
+                    do throws(StoreOpenError) {
+                        continuation.resume(
+                            returning: .success(
+                                try open(
+                                    folder: folder, name: name, options: options, clock: clock, log: log, view: view)))
+                    } catch {
+                        continuation.resume(returning: .failure(error))
+                    }
                 }
+            } catch {
+                continuation.resume(returning: .failure(.failed(reason: "\(error.storeError)")))
             }
         }
         return try outcome.get()
@@ -89,19 +93,25 @@ package final class SQLiteStore: Store {
             state.totals = start.totals
         }
         shared.memory.known.prepare(entries: Int(clamping: start.totals.entries))
-        // Threads last: nothing would end them where the opening fails.
-        files = FileThreads()
-        writer = ServiceThread {
-            StoreWriter(path: path, shared: shared).run()
-        }
-        readers = (0..<2).map { _ in
-            ServiceThread {
-                var connection = try? Self.connect(path)
-                while let job = shared.reads.takeFirst() {
-                    if connection == nil { connection = try? Self.connect(path) }
-                    job(connection)
+        // Threads last: nothing else would end them where the opening fails.
+        do {
+            files = try FileThreads()
+            writer = try ServiceThread {
+                StoreWriter(path: path, shared: shared).run()
+            }
+            readers = try (0..<2).map { _ in
+                try ServiceThread {
+                    var connection = try? Self.connect(path)
+                    while let job = shared.reads.takeFirst() {
+                        if connection == nil { connection = try? Self.connect(path) }
+                        job(connection)
+                    }
                 }
             }
+        } catch {
+            shared.jobs.close()
+            shared.reads.close()
+            throw error
         }
         upkeep.withLock { $0 = Task { await Self.keepUp(shared) } }
     }

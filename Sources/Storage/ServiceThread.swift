@@ -24,9 +24,9 @@ final class ServiceThread: Sendable {
 
     private let state = Mutex<(isOver: Bool, waiters: [CheckedContinuation<Void, Never>])>((false, []))
 
-    /// Starts at once.
-    init(body: @escaping @Sendable () -> Void) {
-        let start = Start(body: body, thread: self)
+    /// Starts at once. Throws where the system has no thread for it; the function is not called then.
+    init(body: @escaping @Sendable () -> Void) throws(FileError) {
+        let start = unsafe Unmanaged.passRetained(Start(body: body, thread: self))
         var thread = pthread_t()
         let code = unsafe pthread_create(
             &thread, nil,
@@ -34,8 +34,12 @@ final class ServiceThread: Sendable {
                 guard let argument = unsafe argument else { return nil }
                 unsafe Unmanaged<Start>.fromOpaque(argument).takeRetainedValue().run()
                 return nil
-            }, Unmanaged.passRetained(start).toOpaque())
-        precondition(code == 0, "no thread")
+            }, start.toOpaque())
+        guard code == 0 else {
+            unsafe start.release()
+            errno = code
+            throw FileError("no thread could be started, raise the limit of processes or try again")
+        }
         pthread_detach(thread)
     }
 

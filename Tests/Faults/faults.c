@@ -328,6 +328,27 @@ int link(const char *path, const char *other) { return change("rename", "link", 
 int unlink(const char *path) { return change("unlink", "unlink", path, NULL, SYS_unlinkat, 0); }
 int mkdir(const char *path, mode_t mode) { return change("create", "mkdir", path, NULL, SYS_mkdirat, mode); }
 
+// MARK: Threads
+
+bool faults_can_forbid_threads(void) {
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+    return false;
+#else
+    return true;
+#endif
+}
+
+void faults_forbid_threads(bool forbids) {
+    static size_t usual;
+    pthread_attr_t attributes;
+    if (pthread_getattr_default_np(&attributes) != 0) abort();
+    if (usual == 0) pthread_attr_getstacksize(&attributes, &usual);
+    // More than there are addresses.
+    pthread_attr_setstacksize(&attributes, forbids ? (size_t)1 << 48 : usual);
+    if (pthread_setattr_default_np(&attributes) != 0) abort();
+    pthread_attr_destroy(&attributes);
+}
+
 // MARK: Sockets
 
 ssize_t send(int descriptor, const void *bytes, size_t count, int flags) {

@@ -1,4 +1,5 @@
 import CacheCore
+import Faults
 import Glibc
 import HTTPModel
 import OriginClient
@@ -9,13 +10,23 @@ import Testing
     static let silent: ScriptedOrigin.Script = { _ in [.awaitClose] }
 
     @Test func `A refused connection is unreachable`() async throws {
-        let client = CurlOrigin(try OriginOptions(base: "http://127.0.0.1:\(ScriptedOrigin.closedPort())"))
+        let client = try CurlOrigin(OriginOptions(base: "http://127.0.0.1:\(ScriptedOrigin.closedPort())"))
         #expect(await client.error(request(.put, "/", body: "x"))?.isPlainUnreachable == true)
         await #expect(throws: OriginError.self) { try await client.probeConnection() }
     }
 
+    @Test(.enabled(if: faults_can_forbid_threads()))
+    func `Without a thread to be had it is not started, and says so`() throws {
+        let options = try OriginOptions(base: "http://127.0.0.1:1")
+        faults_forbid_threads(true)
+        let error = #expect(throws: OriginStartError.self) { try CurlOrigin(options) }
+        faults_forbid_threads(false)
+        #expect(error?.description.hasPrefix("no thread could be started") == true)
+        try CurlOrigin(options).shutdown()
+    }
+
     @Test func `A name that does not exist is unreachable`() async throws {
-        let client = CurlOrigin(try OriginOptions(base: "http://nowhere.invalid"))
+        let client = try CurlOrigin(OriginOptions(base: "http://nowhere.invalid"))
         #expect(await client.error(request(.get, "/"))?.isPlainUnreachable == true)
     }
 
@@ -24,7 +35,7 @@ import Testing
         var options = try OriginOptions(base: "https://127.0.0.1:\(origin.port)")
         // The handshake ends by the origin's stop, not by a deadline that a busy machine meets.
         options.connectTimeout = 20
-        let client = CurlOrigin(options)
+        let client = try CurlOrigin(options)
         let closing = Task { await client.error(request(.get, "/")) }
         await origin.wait { $0.connections == 1 }
         origin.stop()

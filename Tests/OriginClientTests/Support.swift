@@ -10,7 +10,7 @@ func client(_ origin: ScriptedOrigin, path: String = "", set: (inout OriginOptio
 {
     var options = try OriginOptions(base: origin.base + path)
     set(&options)
-    return CurlOrigin(options)
+    return try CurlOrigin(options)
 }
 
 func request(_ method: HTTPMethod, _ target: String, _ fields: HTTPFields = [:], body: String? = nil) -> OriginRequest {

@@ -5,13 +5,24 @@ final class FileThreads: Sendable {
     private let queue = JobQueue<@Sendable () -> Void>()
     private let threads: [ServiceThread]
 
-    init() {
-        threads = (0..<4).map { [queue] _ in
-            ServiceThread {
-                while let job = queue.takeFirst() { job() }
+    /// Throws where the system has no four threads for it; none is left then.
+    init() throws(FileError) {
+        var threads: [ServiceThread] = []
+        do throws(FileError) {
+            for _ in 0..<4 {
+                threads.append(
+                    try ServiceThread { [queue] in
+                        while let job = queue.takeFirst() { job() }
+                    })
             }
+        } catch {
+            queue.close()
+            throw error
         }
+        self.threads = threads
     }
+
+    deinit { queue.close() }
 
     /// Runs `body` on one of the threads.
     func run<Value: Sendable>(

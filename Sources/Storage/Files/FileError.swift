@@ -1,7 +1,7 @@
 import CacheCore
 import Glibc
 
-/// A system call on a file that failed.
+/// A system call that failed: one on a file, or the start of a thread.
 struct FileError: Error {
     let call: StaticString
     let code: Int32

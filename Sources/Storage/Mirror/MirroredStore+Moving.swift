@@ -88,10 +88,12 @@ extension MirroredStore {
     /// On a thread of its own: there may be many files.
     private static func remove(_ files: DatabaseFiles, where isDue: @escaping @Sendable () -> Bool = { true }) async {
         await withCheckedContinuation { continuation in
-            _ = ServiceThread {
+            let work = { @Sendable in
                 if isDue() { files.remove() }
                 continuation.resume()
             }
+            // Where there is no thread to be had, this one has to wait for the disk.
+            do throws(FileError) { _ = try ServiceThread(body: work) } catch { work() }
         }
     }
 }

@@ -1,6 +1,8 @@
 #ifndef HOLDFAST_FAULTS_H
 #define HOLDFAST_FAULTS_H
 
+#include <stdbool.h>
+
 /// Replaces all rules; an empty text removes them. One rule a line:
 ///
 ///     CALL PART WHAT [SKIP [TIMES]]
@@ -12,6 +14,12 @@ void faults_set(const char *rules);
 
 /// How many calls have met a fault since the rules were set.
 long faults_met(void);
+
+/// Lets no thread be started any more in this process, as where there is no room for its stack; or lets them again.
+void faults_forbid_threads(bool forbids);
+
+/// Whether that has an effect: not where a sanitizer starts the threads.
+bool faults_can_forbid_threads(void);
 
 /// Notes every change below a folder in a new file, in the order in which they took effect; NULL ends that.
 ///

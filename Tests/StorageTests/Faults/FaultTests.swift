@@ -19,7 +19,7 @@ import Testing
     private func openQuiet() async throws -> SQLiteStore {
         let clock = ManualClock()
         let store = try SQLiteStore.open(folder: folder.path, clock: clock, log: SilentLog())
-        while clock.sleeperCount == 0 { await Task.yield() }
+        await eventually { clock.sleeperCount > 0 }
         try await store.save()
         return store
     }
@@ -76,8 +76,8 @@ import Testing
         let store = try await openQuiet()
         fail([("sync", "/holdfast.sqlite-wal", "EIO 0 3")])
         var refused = 0
-        while await accept(1, in: store) != nil { refused += 1 }
-        #expect(refused > 0)
+        while refused < 100, await accept(1, in: store) != nil { refused += 1 }
+        #expect(refused > 0 && refused < 100)
         #expect(faults_met() == 3)
         #expect(try await sequences(store) == [1])
         heal()
@@ -174,7 +174,18 @@ import Testing
         heal()
         #expect(await accept(1, in: store) == nil)
         // Made anew beside the answer.
-        while !folder.has("reserve") { await Task.yield() }
+        await eventually { folder.has("reserve") }
+        await store.close()
+    }
+
+    @Test(.enabled(if: faults_can_forbid_threads()))
+    func `A store for which there is no thread is refused, and can be opened when there is one`() async throws {
+        faults_forbid_threads(true)
+        let error = #expect(throws: StoreOpenError.self) { try folder.open() }
+        faults_forbid_threads(false)
+        #expect(error?.description.contains("no thread could be started") == true)
+        let store = try folder.open()
+        #expect(await accept(1, in: store) == nil)
         await store.close()
     }
 
