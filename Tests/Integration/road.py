@@ -65,6 +65,8 @@ class Road:
         try:
             if self.resets:
                 end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                # A thread that reads holds the connection open, and nothing is sent before that has let go.
+                end.shutdown(socket.SHUT_RD)
                 end.close()
             else:
                 end.shutdown(socket.SHUT_RDWR)

@@ -1,6 +1,7 @@
 """What lies between Holdfast and the origin, or the origin itself, behaves badly: nothing is lost, repeated or made up."""
 
 import datetime
+import socket
 import threading
 import time
 
@@ -58,6 +59,29 @@ def test_an_answer_that_is_cut_is_never_kept_as_whole(origin, road, holdfast, le
     assert holdfast.get("/items/1", sync_policy="fetch-policy=FETCH_FROM_CACHE").body == b"old"
     road.smooth()
     eventually(lambda: holdfast.get("/items/1", sync_policy=FRESH).body == b"n" * 20_000)
+
+
+def test_a_write_whose_connection_is_reset_is_looked_for_and_takes_effect_once(origin, road, holdfast):
+    gate = threading.Event()
+    origin.order(method="PUT", gate=gate)
+    identifier, = queued(holdfast, ("/items/1", {"n": 1}))
+    eventually(lambda: origin.seen("PUT"))
+    road.resets = True
+    road.sever()
+    eventually(lambda: "reset by peer" in holdfast.log_text())
+    road.smooth()
+    gate.set()
+    holdfast.await_state(identifier, "delivered", 20)
+    assert origin.json("/items/1") == {"n": 1}
+
+
+def test_a_road_that_resets_does_so_while_it_waits_for_more(road):
+    with socket.create_connection(("127.0.0.1", road.port), 10) as near:
+        eventually(lambda: len(road.ends) == 2)
+        road.resets = True
+        road.sever()
+        with pytest.raises(ConnectionResetError):
+            near.recv(1)
 
 
 def test_a_black_hole_keeps_no_client_waiting_and_loses_nothing(origin, road, holdfast):

@@ -9,7 +9,7 @@ package final class DeliveryMemory: Sendable {
         /// By name. What was made before is found in the receipts.
         var taken: [EntryKey: Set<String>] = [:]
         /// Rounds of CLIENT_WINS and of encoded tags since the last other outcome. A restart begins anew: what was under way then may have
-        /// taken effect, and must not count as refused.
+        /// taken effect, and must not count as refused. The steps of the backoff are no rounds: they are the operation's attempts, on disk.
         var rounds: [OperationID: Int] = [:]
         /// Those whose unknown outcome was recorded with a time that includes `settle`.
         var settled: Set<OperationID> = []
