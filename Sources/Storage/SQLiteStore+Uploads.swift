@@ -16,7 +16,7 @@ extension SQLiteStore: UploadStore {
         guard var upload = try await stored(id) else { return nil }
         guard upload.content == nil else { return upload }
         let offset = try await onFile { [shared, upload] () throws(FileError) in
-            try shared.uploads.file(upload).synchronise()
+            try shared.uploads.use(upload) { (file) throws(FileError) in try file.synchronise() }
         }
         if offset > upload.offset {
             try await record(offset, of: id)
@@ -39,7 +39,7 @@ extension SQLiteStore: UploadStore {
         guard upload.content == nil else { return .sealed }
         try await checkRoom(for: offset - upload.offset + Int64(piece.count), purpose: .operation)
         let (outcome, isDue) = try await onFile { [shared] () throws(FileError) in
-            try shared.uploads.file(upload).append(piece, at: offset)
+            try shared.uploads.use(upload) { (file) throws(FileError) in try file.append(piece, at: offset) }
         }
         if isDue { _ = try await self.upload(id) }
         return outcome
@@ -49,15 +49,19 @@ extension SQLiteStore: UploadStore {
         guard let upload = try await stored(id), upload.content == nil else { return }
         // The row first: its offset must never lie behind what the file has.
         if offset < upload.offset { try await record(offset, of: id) }
-        try await onFile { [shared] () throws(FileError) in try shared.uploads.file(upload).truncate(to: offset) }
+        try await onFile { [shared] () throws(FileError) in
+            try shared.uploads.use(upload) { (file) throws(FileError) in try file.truncate(to: offset) }
+        }
     }
 
     package func seal(_ id: String) async throws(StoreError) -> Content? {
         guard let upload = try await stored(id) else { return nil }
         if let content = upload.content { return try await use(content, of: id) }
         let content = try await onFile { [shared] () throws(FileError) in
-            try shared.uploads.file(upload).seal { (file) throws(FileError) in
-                try shared.bodies.take(file, from: shared.uploads.path(of: id))
+            try shared.uploads.use(upload) { (file) throws(FileError) in
+                try file.seal { (file) throws(FileError) in
+                    try shared.bodies.take(file, from: shared.uploads.path(of: id))
+                }
             }
         }
         return try await use(content, of: id)

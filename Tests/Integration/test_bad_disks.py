@@ -152,6 +152,21 @@ def test_a_store_that_no_descriptor_is_left_for_is_refused_and_can_be_attached_l
     check_healed(origin, holdfast)
 
 
+def test_more_unfinished_uploads_than_free_descriptors_are_taken_and_go_on(holdfast):
+    begin = (b"POST /cache/uploads HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n"
+             b"Content-Length: 5\r\n\r\nbegun")
+    before = resource.prlimit(holdfast.process.pid, resource.RLIMIT_NOFILE)[0]
+    with socket.create_connection(("127.0.0.1", holdfast.port), 10) as connection:
+        assert b" 200 " in ask(connection, b"GET /health/ready HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        limit(holdfast, resource.RLIMIT_NOFILE, len(os.listdir(f"/proc/{holdfast.process.pid}/fd")) + 50)
+        assert all(b" 201 " in ask(connection, begin) for _ in range(100))
+        limit(holdfast, resource.RLIMIT_NOFILE, before)
+    for upload in holdfast.call("GET", "/cache/uploads?limit=100").json()["items"]:
+        more = holdfast.call("PATCH", f"/cache/uploads/{upload['id']}", b"+", {
+            "Upload-Offset": "5", "Content-Type": "application/partial-upload", "Upload-Complete": "?0"})
+        assert (more.status, more.headers["Upload-Offset"]) == (204, "6")
+
+
 def ask(connection, request):
     """The first bytes of the answer on an open connection."""
     connection.sendall(request)

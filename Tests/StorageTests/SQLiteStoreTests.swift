@@ -108,7 +108,7 @@ import Testing
             let store = try folder.open()
             try await store.commit([.putOperation(sampleOperation(Int64(round), nil))], durable: true)
             await store.close()
-            #expect(folder.openDatabaseFiles == 0)
+            #expect(folder.openFiles("holdfast.sqlite") == 0)
         }
     }
 

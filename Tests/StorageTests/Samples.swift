@@ -32,13 +32,13 @@ final class TemporaryFolder: Sendable {
         fclose(sink)
     }
 
-    /// How many descriptors of this process are of the database and its journals.
-    var openDatabaseFiles: Int {
+    /// How many descriptors of this process are of files in the folder whose names begin so.
+    func openFiles(_ name: String) -> Int {
         (0..<1024).count { number in
-            var name = [CChar](repeating: 0, count: 4096)
-            let length = readlink("/proc/self/fd/\(number)", &name, name.count - 1)
-            let target = name[..<max(length, 0)].map { UInt8(bitPattern: $0) }
-            return String(decoding: target, as: UTF8.self).hasPrefix(path + "/holdfast.sqlite")
+            var link = [CChar](repeating: 0, count: 4096)
+            let length = readlink("/proc/self/fd/\(number)", &link, link.count - 1)
+            let target = link[..<max(length, 0)].map { UInt8(bitPattern: $0) }
+            return String(decoding: target, as: UTF8.self).hasPrefix(path + "/" + name)
         }
     }
 

@@ -112,6 +112,23 @@ import Testing
         await store.close()
     }
 
+    @Test func `Of any number of unfinished uploads few are open, and each goes on where it was`() async throws {
+        let store = try open()
+        let names = (0..<3 * UploadFolder.openLimit).map { "u\($0)" }
+        for name in names {
+            try await begin(name, in: store)
+            #expect(try await store.append([1, 2], to: name, at: 0) == .taken)
+        }
+        #expect(folder.openFiles("uploads/") == UploadFolder.openLimit)
+        for name in names { #expect(try await store.append([3], to: name, at: 2) == .taken) }
+        for name in names {
+            let content = try #require(try await store.seal(name))
+            #expect(try await store.bytes(of: content, limit: 100) == [1, 2, 3])
+        }
+        #expect(folder.openFiles("uploads/") == 0)
+        await store.close()
+    }
+
     @Test func `Uploads go with their partition to another`() async throws {
         let store = try open()
         try await begin(in: store)

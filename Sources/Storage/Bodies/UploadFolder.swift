@@ -3,10 +3,20 @@ import Glibc
 import Synchronization
 
 /// The files of uploads: `uploads/ID`, appended to until they are sealed. The offset up to which a file counts is in its row: what
-/// lies behind it after a crash was never promised. Callable from any thread; the calls block on the disk.
+/// lies behind it after a crash was never promised. Only those that were used last stay open, so that any number of unfinished uploads
+/// takes few descriptors. Callable from any thread; the calls block on the disk.
 final class UploadFolder: Sendable {
+    /// How many stay open.
+    static let openLimit = 32
+
+    private struct State {
+        var files: [String: UploadFile] = [:]
+        /// Those that stay open, the one that was used last at the end.
+        var recent: [String] = []
+    }
+
     private let path: String
-    private let open = Mutex<[String: UploadFile]>([:])
+    private let state = Mutex(State())
 
     init(path: String) throws(FileError) {
         self.path = path
@@ -21,19 +31,44 @@ final class UploadFolder: Sendable {
         let handle = try FileHandle(path: path(of: id), flags: O_RDWR | O_CREAT | O_EXCL)
         try handle.synchronize()
         try Folder.synchronize(path)
-        open.withLock { $0[id] = UploadFile(handle, offset: 0) }
+        let file = UploadFile(handle, path: path(of: id), offset: 0)
+        state.withLock { $0.files[id] = file }
+        noteUse(of: file, id)
     }
 
-    /// The file of an upload, cut to the offset of its row where this process opens it first.
-    func file(_ upload: Upload) throws(FileError) -> UploadFile {
-        if let file = open.withLock({ $0[upload.id] }) { return file }
-        return try open.withLock { (open) throws(FileError) in
-            if let earlier = open[upload.id] { return earlier }
-            let file = UploadFile(try writable(upload), offset: upload.offset)
+    /// Hands the file of an upload to `body`, cut to the offset of its row where this process opens it first.
+    func use<Value>(
+        _ upload: Upload, _ body: (UploadFile) throws(FileError) -> Value
+    ) throws(FileError) -> Value {
+        let file = try file(upload)
+        // After the use: what it has opened counts, also where it failed.
+        defer { noteUse(of: file, upload.id) }
+        return try body(file)
+    }
+
+    private func file(_ upload: Upload) throws(FileError) -> UploadFile {
+        if let file = state.withLock({ $0.files[upload.id] }) { return file }
+        return try state.withLock { (state) throws(FileError) in
+            if let earlier = state.files[upload.id] { return earlier }
+            let file = UploadFile(try writable(upload), path: path(of: upload.id), offset: upload.offset)
             try file.cut()
-            open[upload.id] = file
+            state.files[upload.id] = file
             return file
         }
+    }
+
+    /// Closes those beyond the limit that were not used for longest.
+    private func noteUse(of file: UploadFile, _ id: String) {
+        let resting: [UploadFile] = state.withLock { state in
+            // Removed meanwhile: it is closed with its last use.
+            guard state.files[id] === file else { return [] }
+            if let place = state.recent.lastIndex(of: id) { state.recent.remove(at: place) }
+            state.recent.append(id)
+            let surplus = max(0, state.recent.count - Self.openLimit)
+            defer { state.recent.removeFirst(surplus) }
+            return state.recent.prefix(surplus).compactMap { state.files[$0] }
+        }
+        for file in resting { file.close() }
     }
 
     /// Opens the file to be written. One that a crash left sealed shares its bytes with a body, which must not change: it becomes a
@@ -54,92 +89,15 @@ final class UploadFolder: Sendable {
     }
 
     func remove(_ id: String) {
-        open.withLock { $0[id] = nil }
+        state.withLock { state in
+            state.files[id] = nil
+            state.recent.removeAll { $0 == id }
+        }
         _ = unsafe unlink(path(of: id))
     }
 
     /// Removes the files that no row speaks of.
     func removeAll(but known: Set<String>) {
         for name in Folder.names(path) where !known.contains(name) { remove(name) }
-    }
-}
-
-/// One open upload. Its lock is held during disk work, by threads that may block alone.
-final class UploadFile: Sendable {
-    /// Bytes that may be unsynchronised before they are put on disk: what a crash costs at most.
-    private static let syncInterval: Int64 = 8 << 20
-
-    private struct State {
-        var written: Int64
-        var synchronised: Int64
-        var isSealed = false
-    }
-
-    private let handle: FileHandle
-    private let state: Mutex<State>
-
-    init(_ handle: FileHandle, offset: Int64) {
-        self.handle = handle
-        state = Mutex(State(written: offset, synchronised: offset))
-    }
-
-    /// Bytes that have arrived.
-    var written: Int64 { state.withLock { $0.written } }
-
-    /// Adds a piece at `offset`; the second value tells that it is time to synchronise.
-    func append(_ piece: [UInt8], at offset: Int64) throws(FileError) -> (UploadAppend, isDue: Bool) {
-        try state.withLock { (state) throws(FileError) in
-            guard !state.isSealed else { return (.sealed, false) }
-            guard state.written == offset else { return (.elsewhere(state.written), false) }
-            // Where it fails a part of the piece may be there: the next one overwrites it.
-            try handle.write(piece, at: offset)
-            state.written += Int64(piece.count)
-            return (.taken, state.written - state.synchronised >= Self.syncInterval)
-        }
-    }
-
-    /// Puts on disk what has arrived; how much that is. What could not be put there is dropped, to be sent again: a later fsync would
-    /// confirm it though it is not there.
-    func synchronise() throws(FileError) -> Int64 {
-        try state.withLock { (state) throws(FileError) in
-            try synchronise(&state)
-            return state.written
-        }
-    }
-
-    private func synchronise(_ state: inout State) throws(FileError) {
-        guard state.synchronised < state.written else { return }
-        do throws(FileError) { try handle.synchronize() } catch {
-            state.written = state.synchronised
-            throw error
-        }
-        state.synchronised = state.written
-    }
-
-    /// Drops what lies behind `offset`.
-    func truncate(to offset: Int64) throws(FileError) {
-        try state.withLock { (state) throws(FileError) in
-            guard !state.isSealed, offset < state.written else { return }
-            try handle.truncate(to: offset)
-            state.written = offset
-            state.synchronised = min(state.synchronised, offset)
-        }
-    }
-
-    /// Makes the file as long as it counts.
-    func cut() throws(FileError) {
-        try state.withLock { (state) throws(FileError) in try handle.truncate(to: state.written) }
-    }
-
-    /// Gives all that is here to `body`; nothing can be appended unless that throws.
-    func seal<Value>(_ body: (FileHandle) throws(FileError) -> Value) throws(FileError) -> Value {
-        try state.withLock { (state) throws(FileError) in
-            // Behind what has arrived may lie a part of a piece that failed.
-            try handle.truncate(to: state.written)
-            try synchronise(&state)
-            let value = try body(handle)
-            state.isSealed = true
-            return value
-        }
     }
 }
