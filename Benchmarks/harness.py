@@ -143,6 +143,20 @@ def wrk(server, path, connections=32, seconds=2.0, headers=(), script=None, argu
     return Load(rate, spent / max(count, 1), float(figure) * UNITS[unit], count)
 
 
+def latencies(space, server, path, connections, seconds, rate=None):
+    """How long each request took, in seconds, sorted; h2load over HTTP/1.1. At a steady `rate`, or else one after the other."""
+    log = space.folder / f"latency-{time.monotonic_ns()}"
+    pace = [f"--rps={rate / connections}"] if rate else []
+    subprocess.run(
+        ["h2load", "--h1", f"-c{connections}", "-t1", f"--duration={seconds}", *pace, f"--log-file={log}",
+         f"http://127.0.0.1:{server.port}{path}"],
+        check=True, capture_output=True, preexec_fn=pinned(LOAD_CORE), timeout=seconds + 60)
+    lines = [line.split() for line in log.read_text().splitlines()]
+    if not lines or any(status != "200" for _, status, _ in lines):
+        raise RuntimeError(f"{server.name}{path}: not all answers are 200")
+    return sorted(int(taken) / 1e6 for _, _, taken in lines)
+
+
 def medians(loads):
     return Load(*(statistics.median(getattr(load, field) for load in loads) for field in ("rate", "cpu", "median", "count")))
 

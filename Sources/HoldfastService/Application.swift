@@ -163,6 +163,7 @@ struct Application {
         self.actions = actions
         self.view = view
         self.hub = hub
+        SpareMemory.giveBackCode()
         spareMemory = SpareMemory.keepReturning(clock)
         log.write(
             .info, "listening",

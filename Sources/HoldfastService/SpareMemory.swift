@@ -6,7 +6,7 @@ import CacheCore
 /// of what is in use.
 package enum SpareMemory {
     /// Bytes in memory beyond what is in use that may stay: the program itself, and what saves the next bodies a system call.
-    package static let limit = 64 << 20
+    package static let limit = 40 << 20
     /// Seconds between two looks.
     private static let interval = 10.0
 
@@ -27,4 +27,7 @@ package enum SpareMemory {
     package static func giveBack() {
         if bytes > limit { hl_return_memory() }
     }
+
+    /// Lets go of the code that the start has used and that may not be used again: the set-up of libraries, migrations, recovery.
+    package static func giveBackCode() { hl_return_code() }
 }

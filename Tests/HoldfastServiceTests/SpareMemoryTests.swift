@@ -15,4 +15,10 @@ import Testing
         #expect(before - SpareMemory.bytes > 128 << 20)
         #expect(small.count == 8_000)
     }
+
+    @Test func `code that only the start has used does not stay in memory`() {
+        let before = SpareMemory.bytes
+        SpareMemory.giveBackCode()
+        #expect(before - SpareMemory.bytes > 1 << 20)
+    }
 }
