@@ -43,10 +43,9 @@ struct HitPath<View: HitView>: Sendable {
                 if !isHead { sink.append(parts.body) }
                 return true
             }
-            guard !parts.etag.isEmpty, !parts.notModifiedHead.isEmpty,
-                bytes[condition].elementsEqual(parts.etag)
-            else { return false }
-            sink.append(parts.notModifiedHead)
+            guard !parts.etag.isEmpty, bytes[condition].elementsEqual(parts.etag) else { return false }
+            Self.appendText("HTTP/1.1 304 Not Modified\r\n", &sink)
+            sink.append(parts.notModifiedFields)
             Self.close(parts, now: now, &sink)
             return true
         }

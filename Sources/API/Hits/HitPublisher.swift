@@ -28,22 +28,26 @@ struct HitPublisher: Sendable {
         let now = context.clock.now
         let representation = Representation(copy, syncState: "synced", now: now)
         let answer = ResourceAnswer(request, base: context.origin.base)
-        func lines(_ status: String, _ fields: HTTPFields, length: Int?) -> [UInt8] {
+        func answered(_ fields: HTTPFields) -> HTTPFields {
             var fields = answer.head(status: 200, fields: fields, cacheStatus: .hit(), syncState: "synced").fields
             fields.remove("Age")
             fields.remove("Cache-Status")
-            var bytes = Array("HTTP/1.1 \(status)\r\n".utf8)
-            for field in fields { bytes += "\(field.name): \(field.value)\r\n".fieldBytes }
-            if let length { bytes += "Content-Length: \(length)\r\n".utf8 }
-            return bytes
+            return fields
+        }
+        func lines(_ fields: some Sequence<HTTPField>) -> [UInt8] {
+            fields.flatMap { "\($0.name): \($0.value)\r\n".fieldBytes }
         }
         var fields = copy.fields
         fields["Accept-Ranges"] = "bytes"
+        fields = answered(fields)
+        let shared = answered(representation.notModifiedFields)
+        var head = Array("HTTP/1.1 200 OK\r\nContent-Length: \(body.count)\r\n".utf8)
+        head += lines(fields.lazy.filter { !shared.contains($0.name) })
+        let notModifiedFrom = head.count
+        head += lines(fields.lazy.filter { shared.contains($0.name) })
         let chain = copy.fields.combined("Cache-Status").map { $0 + ", " } ?? ""
         let hit = PreparedHit(
-            head: lines("200 OK", fields, length: body.count),
-            notModifiedHead: lines("304 Not Modified", representation.notModifiedFields, length: nil),
-            body: body, etag: copy.etag?.fieldBytes ?? [],
+            head: head, notModifiedFrom: notModifiedFrom, body: body, etag: copy.etag?.fieldBytes ?? [],
             bornAt: now - Freshness.currentAge(of: copy, now: now), freshUntil: now + timeToLive,
             cacheStatus: (chain + "Holdfast; hit; ttl=").fieldBytes,
             selecting: copy.selecting.map { field in

@@ -14,10 +14,10 @@ package struct HitKey {
 /// A prebuilt answer. Immutable, so that loop threads use it without a lock.
 package struct PreparedHit: Sendable {
     /// Status line and all fields but Age, Cache-Status and what the connection needs; ends with CRLF of the last field,
-    /// without the empty line.
+    /// without the empty line. The fields that a 304 has too (RFC 9110 15.4.5) come last.
     package var head: [UInt8]
-    /// The same for 304 (empty where a conditional request is to take the slow way).
-    package var notModifiedHead: [UInt8]
+    /// Where in `head` those fields begin: they are kept once for both answers.
+    package var notModifiedFrom: Int
     package var body: [UInt8]
     /// The entity tag as sent; empty where there is none.
     package var etag: [UInt8]
@@ -31,11 +31,11 @@ package struct PreparedHit: Sendable {
     package var selecting: [(name: [UInt8], value: [UInt8])]
 
     package init(
-        head: [UInt8], notModifiedHead: [UInt8], body: [UInt8], etag: [UInt8], bornAt: Double, freshUntil: Double,
+        head: [UInt8], notModifiedFrom: Int, body: [UInt8], etag: [UInt8], bornAt: Double, freshUntil: Double,
         cacheStatus: [UInt8], selecting: [(name: [UInt8], value: [UInt8])] = []
     ) {
         self.head = head
-        self.notModifiedHead = notModifiedHead
+        self.notModifiedFrom = notModifiedFrom
         self.body = body
         self.etag = etag
         self.bornAt = bornAt
@@ -48,7 +48,8 @@ package struct PreparedHit: Sendable {
 /// The parts of a prepared hit, lent for the length of a call.
 package struct HitParts {
     package var head: UnsafeRawBufferPointer
-    package var notModifiedHead: UnsafeRawBufferPointer
+    /// The last fields of `head`: those of a 304.
+    package var notModifiedFields: UnsafeRawBufferPointer
     package var body: UnsafeRawBufferPointer
     package var etag: UnsafeRawBufferPointer
     package var cacheStatus: UnsafeRawBufferPointer
@@ -56,11 +57,11 @@ package struct HitParts {
     package var freshUntil: Double
 
     package init(
-        head: UnsafeRawBufferPointer, notModifiedHead: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer,
+        head: UnsafeRawBufferPointer, notModifiedFields: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer,
         etag: UnsafeRawBufferPointer, cacheStatus: UnsafeRawBufferPointer, bornAt: Double, freshUntil: Double
     ) {
         self.head = head
-        self.notModifiedHead = notModifiedHead
+        self.notModifiedFields = notModifiedFields
         self.body = body
         self.etag = etag
         self.cacheStatus = cacheStatus

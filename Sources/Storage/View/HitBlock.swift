@@ -5,8 +5,10 @@ struct HitHeader {
     let partition: PartitionID
     let bornAt: Double
     let freshUntil: Double
-    /// Where key, head, notModifiedHead, body, etag, cacheStatus and selecting end: each begins where the one before ends.
-    let ends: InlineArray<7, UInt32>
+    /// Where in the bytes the last fields of the head begin, which a 304 has too.
+    let notModifiedFrom: UInt32
+    /// Where key, head, body, etag, cacheStatus and selecting end: each begins where the one before ends.
+    let ends: InlineArray<6, UInt32>
     let route: Route
 }
 
@@ -28,8 +30,8 @@ struct HitBlock: @unchecked Sendable {
             selecting += field.value
             selecting.append(0)
         }
-        let parts = [target, hit.head, hit.notModifiedHead, hit.body, hit.etag, hit.cacheStatus, selecting]
-        var ends = InlineArray<7, UInt32>(repeating: 0)
+        let parts = [target, hit.head, hit.body, hit.etag, hit.cacheStatus, selecting]
+        var ends = InlineArray<6, UInt32>(repeating: 0)
         var length = 0
         for (index, part) in parts.enumerated() {
             length += part.count
@@ -37,7 +39,8 @@ struct HitBlock: @unchecked Sendable {
             ends[index] = end
         }
         let header = HitHeader(
-            partition: partition, bornAt: hit.bornAt, freshUntil: hit.freshUntil, ends: ends, route: route)
+            partition: partition, bornAt: hit.bornAt, freshUntil: hit.freshUntil,
+            notModifiedFrom: UInt32(target.count + hit.notModifiedFrom), ends: ends, route: route)
         buffer = ManagedBuffer.create(minimumCapacity: length) { _ in header }
         unsafe buffer.withUnsafeMutablePointerToElements { bytes in
             var rest = unsafe UnsafeMutableRawBufferPointer(start: bytes, count: length)
@@ -49,7 +52,7 @@ struct HitBlock: @unchecked Sendable {
     }
 
     /// What the block counts for against the limit, in bytes.
-    var size: Int { Int(buffer.header.ends[6]) + MemoryLayout<HitHeader>.size + Self.overhead }
+    var size: Int { Int(buffer.header.ends[5]) + MemoryLayout<HitHeader>.size + Self.overhead }
 
     /// Whether the block is for the key; compares bytes where they lie.
     func isFor(_ key: HitKey, underAnyRoute: Bool = false) -> Bool {
@@ -66,8 +69,8 @@ struct HitBlock: @unchecked Sendable {
     /// Lends the selecting fields, as in `HitParts`, for the length of the call.
     func withSelecting<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         unsafe buffer.withUnsafeMutablePointers { header, bytes in
-            let start = unsafe Int(header.pointee.ends[5])
-            let count = unsafe Int(header.pointee.ends[6]) - start
+            let start = unsafe Int(header.pointee.ends[4])
+            let count = unsafe Int(header.pointee.ends[5]) - start
             return unsafe body(UnsafeRawBufferPointer(start: bytes + start, count: count))
         }
     }
@@ -75,14 +78,15 @@ struct HitBlock: @unchecked Sendable {
     /// Lends the parts for the length of the call.
     func withParts(_ body: (HitParts) -> Bool) -> Bool {
         unsafe buffer.withUnsafeMutablePointers { header, bytes in
-            func part(_ index: Int) -> UnsafeRawBufferPointer {
-                let start = unsafe Int(header.pointee.ends[index - 1])
+            func part(_ index: Int, from start: UInt32? = nil) -> UnsafeRawBufferPointer {
+                let start = unsafe Int(start ?? header.pointee.ends[index - 1])
                 return unsafe UnsafeRawBufferPointer(
                     start: bytes + start, count: Int(header.pointee.ends[index]) - start)
             }
             return unsafe body(
                 HitParts(
-                    head: part(1), notModifiedHead: part(2), body: part(3), etag: part(4), cacheStatus: part(5),
+                    head: part(1), notModifiedFields: part(1, from: header.pointee.notModifiedFrom), body: part(2),
+                    etag: part(3), cacheStatus: part(4),
                     bornAt: header.pointee.bornAt, freshUntil: header.pointee.freshUntil))
         }
     }

@@ -73,15 +73,15 @@ final class DictionaryView: HitView {
         for field in hit.selecting { selecting += field.name + [0] + field.value + [0] }
         guard selecting.withUnsafeBytes(selects) else { return false }
         let isAnswered = hit.head.withUnsafeBytes { head in
-            hit.notModifiedHead.withUnsafeBytes { notModified in
-                hit.body.withUnsafeBytes { bytes in
-                    hit.etag.withUnsafeBytes { etag in
-                        hit.cacheStatus.withUnsafeBytes { status in
-                            body(
-                                HitParts(
-                                    head: head, notModifiedHead: notModified, body: bytes, etag: etag,
-                                    cacheStatus: status, bornAt: hit.bornAt, freshUntil: hit.freshUntil))
-                        }
+            hit.body.withUnsafeBytes { bytes in
+                hit.etag.withUnsafeBytes { etag in
+                    hit.cacheStatus.withUnsafeBytes { status in
+                        body(
+                            HitParts(
+                                head: head,
+                                notModifiedFields: UnsafeRawBufferPointer(rebasing: head[hit.notModifiedFrom...]),
+                                body: bytes, etag: etag, cacheStatus: status, bornAt: hit.bornAt,
+                                freshUntil: hit.freshUntil))
                     }
                 }
             }

@@ -20,12 +20,12 @@ import Testing
                 return true
             }
         ) { parts in
-            let all = [parts.head, parts.notModifiedHead, parts.body, parts.etag, parts.cacheStatus]
+            let all = [parts.head, parts.notModifiedFields, parts.body, parts.etag, parts.cacheStatus]
             seen = all.map { String(decoding: $0, as: UTF8.self) }
             return parts.bornAt == 1.5 && parts.freshUntil == 9
         }
         #expect(isLent)
-        #expect(seen == ["HEAD\r\n", "304\r\n", "body", "\"t\"", "Holdfast; hit; ttl="])
+        #expect(seen == ["HEAD\r\n304\r\n", "304\r\n", "body", "\"t\"", "Holdfast; hit; ttl="])
         #expect(selecting == "accept\0a/b\0x\0\0")
     }
 
@@ -283,7 +283,7 @@ final class Tally: Sendable {
 
 func sampleHit(_ body: String) -> PreparedHit {
     PreparedHit(
-        head: Array("HEAD\r\n".utf8), notModifiedHead: Array("304\r\n".utf8), body: Array(body.utf8),
+        head: Array("HEAD\r\n304\r\n".utf8), notModifiedFrom: 6, body: Array(body.utf8),
         etag: Array("\"t\"".utf8), bornAt: 1.5, freshUntil: 9, cacheStatus: Array("Holdfast; hit; ttl=".utf8))
 }
 
