@@ -184,15 +184,17 @@ void faults_mark(long number) {
 
 static int open_file(const char *path, int flags, mode_t mode) {
     if (!is_watching()) return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+    // Of two threads that open a file which is not there yet, one makes it.
+    pthread_mutex_lock(&order);
     bool is_new = flags & O_CREAT && syscall(SYS_faccessat, AT_FDCWD, path, F_OK) != 0;
     int what = judge("open", path);
     if (what == PASSES && is_new) what = judge("create", path);
     if (what == PASSES && !is_new && (flags & O_ACCMODE) != O_RDONLY) what = judge("change", path);
     if (what > 0) {
+        pthread_mutex_unlock(&order);
         errno = what;
         return -1;
     }
-    pthread_mutex_lock(&order);
     int file = (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
     int error = errno;
     if (file >= 0 && is_recorded(path)) {
