@@ -7,6 +7,8 @@ final class ScriptedConnection {
     private let number: Int
     private let server: ScriptedServer
     private var buffer: [UInt8] = []
+    /// What one call reads, before it stands in the buffer.
+    private var received = [UInt8](repeating: 0, count: 1 << 16)
     private var isOpen = true
 
     init(descriptor: Int32, number: Int, server: ScriptedServer) {
@@ -106,10 +108,8 @@ final class ScriptedConnection {
     /// Reads more; false at the end of the connection or of the origin.
     private func fill() -> Bool {
         guard server.waitReadable(descriptor) else { return false }
-        let old = buffer.count
-        buffer.append(contentsOf: repeatElement(0, count: 65536))
-        let count = buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress! + old, 65536, 0) }
-        buffer.removeLast(65536 - max(0, count))
+        let count = received.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
+        if count > 0 { buffer += received[..<count] }
         return count > 0
     }
 
