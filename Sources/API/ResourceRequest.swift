@@ -24,8 +24,6 @@ package final class ResourceRequest: Sendable {
     package let deleteIfOffline: Bool?
     /// `persistentState=true`.
     package let persistentState: Bool
-    /// Fields for the origin: end-to-end, without what is for Holdfast; `Via` appended (see `OriginFields`).
-    package let originFields: HTTPFields
     /// As they were when the request arrived.
     package let settings: Settings
     /// Whether the query holds a secret parameter (`secretParameters`): its answer and target are never kept.
@@ -36,8 +34,7 @@ package final class ResourceRequest: Sendable {
     package init(
         head: RequestHead, route: Route, key: EntryKey, credentials: HTTPFields, isProven: Bool,
         requestPolicy: PolicyLayer, configuredPolicy: [PolicyLayer], saveIfOffline: Bool?, deleteIfOffline: Bool?,
-        persistentState: Bool, originFields: HTTPFields, settings: Settings, hasSecretParameter: Bool,
-        place: StorePlace = .alone
+        persistentState: Bool, settings: Settings, hasSecretParameter: Bool, place: StorePlace = .alone
     ) {
         self.head = head
         self.route = route
@@ -49,7 +46,6 @@ package final class ResourceRequest: Sendable {
         self.saveIfOffline = saveIfOffline
         self.deleteIfOffline = deleteIfOffline
         self.persistentState = persistentState
-        self.originFields = originFields
         self.settings = settings
         self.hasSecretParameter = hasSecretParameter
         self.place = place
@@ -57,6 +53,10 @@ package final class ResourceRequest: Sendable {
 
     package var target: Target { key.target }
     package var method: HTTPMethod { head.method }
+
+    /// Fields for the origin: end-to-end, without what is for Holdfast; `Via` appended (see `OriginFields`). Made when asked for: what is
+    /// answered or queued here has no use for them.
+    package var originFields: HTTPFields { OriginFields.make(head, settings: settings) }
 
     /// The policy in force by the precedence of design 2: the offline flag (`offline` only), Sync-Policy, the entry's, the
     /// pattern's, the default, the built-in default.
@@ -76,26 +76,20 @@ package final class ResourceRequest: Sendable {
             head: head, route: route, key: EntryKey(partition: key.partition, target: target),
             credentials: credentials, isProven: isProven, requestPolicy: requestPolicy,
             configuredPolicy: configuredPolicy, saveIfOffline: saveIfOffline, deleteIfOffline: deleteIfOffline,
-            persistentState: persistentState, originFields: originFields, settings: settings,
-            hasSecretParameter: hasSecretParameter, place: place)
+            persistentState: persistentState, settings: settings, hasSecretParameter: hasSecretParameter, place: place)
     }
 
     /// The same request with a body that comes from elsewhere: of that length, and of that type where it does not say its own.
     package func carrying(length: Int64, mediaType: String?) -> ResourceRequest {
         var head = head
-        var originFields = originFields
         head.bodyLength = length
         // It was of the request's own, empty content.
         head.fields.remove("Content-Digest")
-        originFields.remove("Content-Digest")
-        if !head.fields.contains("Content-Type") {
-            head.fields["Content-Type"] = mediaType
-            originFields["Content-Type"] = mediaType
-        }
+        if !head.fields.contains("Content-Type") { head.fields["Content-Type"] = mediaType }
         return ResourceRequest(
             head: head, route: route, key: key, credentials: credentials, isProven: isProven,
             requestPolicy: requestPolicy, configuredPolicy: configuredPolicy, saveIfOffline: saveIfOffline,
-            deleteIfOffline: deleteIfOffline, persistentState: persistentState, originFields: originFields,
-            settings: settings, hasSecretParameter: hasSecretParameter, place: place)
+            deleteIfOffline: deleteIfOffline, persistentState: persistentState, settings: settings,
+            hasSecretParameter: hasSecretParameter, place: place)
     }
 }

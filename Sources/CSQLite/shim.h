@@ -10,4 +10,7 @@ static inline int holdfast_bind_blob(sqlite3_stmt *statement, int index, const v
     return length == 0 ? sqlite3_bind_zeroblob(statement, index, 0)
                        : sqlite3_bind_blob(statement, index, bytes, length, SQLITE_TRANSIENT);
 }
+
+/* A function with variable arguments: Swift can't call it. Before the first connection of the process; later it does nothing. */
+static inline void holdfast_leave_out_statistics(void) { sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }
 #endif

@@ -28,6 +28,14 @@ extension String {
         return true
     }
 
+    /// Whether it begins with those letters, in any case.
+    package func hasPrefixIgnoringASCIICase(_ prefix: String) -> Bool {
+        let (bytes, prefix) = (utf8.span, prefix.utf8.span)
+        guard bytes.count >= prefix.count else { return false }
+        for index in prefix.indices where bytes[index].asciiLowercased != prefix[index].asciiLowercased { return false }
+        return true
+    }
+
     /// Whether the bytes of `part` stand in it somewhere. `contains` of the standard library costs a microsecond before it looks.
     package func hasBytes(of part: String) -> Bool {
         let (bytes, wanted) = (utf8.span, part.utf8.span)

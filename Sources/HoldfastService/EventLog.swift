@@ -9,6 +9,7 @@ struct EventLog: EventSink {
         switch event {
         case .operation(let operation, let from):
             let level: LogLevel = operation.state == .failed ? .warning : .debug
+            guard log.keeps(level) else { return }
             log.write(
                 level, "operation",
                 [

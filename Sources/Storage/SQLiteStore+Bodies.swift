@@ -12,6 +12,14 @@ extension SQLiteStore {
         ) { [self] (length) async throws(StoreError) in try await checkRoom(for: length, purpose: purpose) }
     }
 
+    package func makeShort(
+        _ bytes: [UInt8], for purpose: ContentPurpose, at target: Target?
+    ) async throws(StoreError) -> Content? {
+        guard bytes.count <= shared.options.inlineThreshold else { return nil }
+        try await checkRoom(for: Int64(bytes.count), purpose: purpose)
+        return Content(digest: SHA256.digest(of: bytes), length: Int64(bytes.count), inline: bytes)
+    }
+
     /// Makes room for `bytes`, or throws.
     func checkRoom(for bytes: Int64, purpose: ContentPurpose) async throws(StoreError) {
         let options = shared.options

@@ -155,10 +155,7 @@ extension SQLiteStore {
     }
 
     package func operation(partition: PartitionID, key: String) async throws(StoreError) -> Operation? {
-        let unfinished = shared.memory.state.withLock { state in
-            (state.byKey[.init(partition: partition, key: key)] ?? []).compactMap { state.operations[$0]?.operation }
-                .max { $0.sequence < $1.sequence }
-        }
+        let unfinished = shared.memory.state.withLock { $0.operation(partition: partition, key: key) }
         let finished = try await rows(
             """
             SELECT record FROM finished WHERE partition = ?1 AND id IN

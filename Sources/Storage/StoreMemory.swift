@@ -34,6 +34,7 @@ struct StoredOperation: Sendable {
 final class StoreMemory: Sendable {
     struct State {
         var operations: [OperationID: StoredOperation] = [:]
+        /// By the keys that don't tell the id.
         var byKey: [OperationKey: [OperationID]] = [:]
         var conflicts: [String: Conflict] = [:]
         var totals = Totals()
@@ -60,16 +61,26 @@ final class StoreMemory: Sendable {
                 return
             }
             if let old {
-                for key in old.keys {
+                for key in old.indexedKeys {
                     let key = OperationKey(partition: old.partition, key: key)
                     if byKey[key] == [id] { byKey[key] = nil } else { byKey[key]?.removeAll { $0 == id } }
                 }
             }
             guard let operation else { return }
-            for key in operation.keys {
+            for key in operation.indexedKeys {
                 let key = OperationKey(partition: operation.partition, key: key)
                 if byKey[key]?.contains(id) != true { byKey[key, default: []].append(id) }
             }
+        }
+
+        /// The newest unfinished operation that has the key as its own or a merged one.
+        func operation(partition: PartitionID, key: String) -> Operation? {
+            let ids =
+                (byKey[OperationKey(partition: partition, key: key)] ?? [])
+                + [IDs.operation(ofKey: key)].compactMap { $0 }
+            return ids.compactMap { operations[$0]?.operation }
+                .filter { $0.partition == partition && $0.keys.contains(key) }
+                .max { $0.sequence < $1.sequence }
         }
     }
     struct OperationKey: Hashable {

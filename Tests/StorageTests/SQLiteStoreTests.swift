@@ -128,6 +128,24 @@ import Testing
         await store.close()
     }
 
+    @Test func `The key that is made of an id finds the unfinished operation, in its partition alone`() async throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        var operation = sampleOperation(1, nil)
+        operation.id = IDs.operation(now: 1)
+        operation.idempotencyKey = IDs.idempotencyKey(of: operation.id)
+        operation.partition = PartitionID(high: 1, low: 2)
+        var merged = sampleOperation(2, nil)
+        merged.id = IDs.operation(now: 1)
+        merged.mergedKeys = [IDs.idempotencyKey(of: merged.id)]
+        try await store.commit([.putOperation(operation), .putOperation(merged)], durable: true)
+        let key = operation.idempotencyKey
+        #expect(try await store.operation(partition: operation.partition, key: key) == operation)
+        #expect(try await store.operation(partition: .none, key: key) == nil)
+        for key in merged.keys { #expect(try await store.operation(partition: .none, key: key) == merged) }
+        await store.close()
+    }
+
     @Test func `A finished operation is found by id and key`() async throws {
         let folder = TemporaryFolder()
         let store = try folder.open()

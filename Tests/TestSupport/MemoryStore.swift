@@ -171,18 +171,19 @@ package final class MemoryStore: Store {
     }
 
     func keep(_ bytes: [UInt8]) -> Content {
-        let digest = Digest(bytes: Self.digest(of: bytes))
+        let digest = Self.digest(of: bytes)
         state.withLock { $0.bodies[digest] = bytes }
         return Content(digest: digest, length: Int64(bytes.count), inline: bytes)
     }
 
     /// Four FNV-1a sums with different seeds.
-    private static func digest(of bytes: [UInt8]) -> [UInt8] {
-        (0..<4).flatMap { (seed: UInt64) -> [UInt8] in
+    package static func digest(of bytes: [UInt8]) -> Digest {
+        let sums = (0..<4).flatMap { (seed: UInt64) -> [UInt8] in
             var sum: UInt64 = 0xcbf2_9ce4_8422_2325 ^ (seed &* 0x9e37_79b9_7f4a_7c15)
             for byte in bytes { sum = (sum ^ UInt64(byte)) &* 0x100_0000_01b3 }
             return (0..<8).map { UInt8(truncatingIfNeeded: sum >> (UInt64($0) * 8)) }
         }
+        return Digest(bytes: sums)
     }
 
     private func page<Item: Sendable>(

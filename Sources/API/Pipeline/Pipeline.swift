@@ -117,9 +117,8 @@ struct Pipeline: Sendable {
                 || context.credentials.isProven(identity.credentials, for: identity.partition),
             requestPolicy: requestPolicy, configuredPolicy: [settings.policies.layer(for: parsed.target)],
             saveIfOffline: parsed.saveIfOffline, deleteIfOffline: parsed.deleteIfOffline,
-            persistentState: parsed.persistentState, originFields: OriginFields.make(head, settings: settings),
-            settings: settings, hasSecretParameter: Secrets.hasSecretParameter(parsed.target, settings: settings),
-            place: place)
+            persistentState: parsed.persistentState, settings: settings,
+            hasSecretParameter: Secrets.hasSecretParameter(parsed.target, settings: settings), place: place)
     }
 
     /// Path and query of absolute-form (RFC 9112 3.2.2).

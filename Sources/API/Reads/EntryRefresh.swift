@@ -20,8 +20,7 @@ package struct EntryRefresh: EntryRefreshing {
         let request = ResourceRequest(
             head: head, route: .resources, key: key, credentials: credentials, isProven: true,
             requestPolicy: PolicyLayer(), configuredPolicy: [settings.policies.layer(for: key.target)],
-            saveIfOffline: nil, deleteIfOffline: nil, persistentState: true,
-            originFields: OriginFields.make(head, settings: settings), settings: settings,
+            saveIfOffline: nil, deleteIfOffline: nil, persistentState: true, settings: settings,
             hasSecretParameter: Secrets.hasSecretParameter(key.target, settings: settings))
         guard !request.isTemporary else { return }
         let copies = (stored?.copies ?? []).filter {

@@ -79,9 +79,8 @@ extension WriteJob {
         if method == .patch, let content, content.length > request.settings.maxJSONSize {
             throw Problem(.tooLarge, "A patch has at most \(request.settings.maxJSONSize) bytes (maxJSONSize).")
         }
-        // A body that was streamed has a digest only now that it is stored.
-        let digested = body.isRepeatable ? body : content.map { .stored($0) } ?? .none
-        let fingerprint = try fingerprint(of: digested)
+        // What is kept has its digest, one that was streamed only now.
+        let fingerprint = try fingerprint(of: content.map { .stored($0) } ?? .none)
         if request.isProven { context.credentials.offered(request.credentials, for: key.partition) }
         var draft = draft(kind, body: content, fingerprint: fingerprint)
         draft.initialState = state

@@ -24,9 +24,9 @@ package enum Secrets {
         var kept = fields
         HopByHop.remove(from: &kept)
         kept.removeAll { field in
-            let name = field.name.asciiLowercased
-            return notReplayed.contains(name) || name.hasPrefix("if-") || name.hasPrefix("sec-")
-                || isSecret(field: name, settings: settings)
+            notReplayed.contains { $0.equalsIgnoringASCIICase(field.name) }
+                || field.name.hasPrefixIgnoringASCIICase("if-") || field.name.hasPrefixIgnoringASCIICase("sec-")
+                || isSecret(field: field.name, settings: settings)
         }
         return kept
     }
@@ -41,7 +41,7 @@ package enum Secrets {
 
     private static let always = ["Set-Cookie", "Set-Cookie2", "X-CSRF-Token", "X-XSRF-Token", "Holdfast-Token"]
 
-    private static let notReplayed: Set<String> = [
+    private static let notReplayed = [
         "host", "content-length", "date", "expect", "range", "accept-encoding", "origin", "referer", "traceparent",
         "tracestate", "sync-policy", "save-if-offline", "delete-if-offline", "sync-filter", "sync-sort",
         "idempotency-key", "upload",

@@ -1,6 +1,12 @@
 /// Takes log records. Messages are constant texts; what varies goes into `values`. Never secrets. Callable from any thread.
 package protocol Log: Sendable {
     func write(_ level: LogLevel, _ message: StaticString, _ values: [(String, String)])
+    /// Whether records of the level are kept: what says no need not be made.
+    func keeps(_ level: LogLevel) -> Bool
+}
+
+extension Log {
+    package func keeps(_ level: LogLevel) -> Bool { true }
 }
 
 package enum LogLevel: String, Sendable, Comparable {

@@ -278,6 +278,10 @@ package protocol Store: Sendable {
     /// The same for what will be kept with the target, in the store that has it.
     func makeBody(for purpose: ContentPurpose, at target: Target, length: Int64?) async throws(StoreError)
         -> any BodyWriter
+    /// The content of bytes in memory that are few enough to travel with their row; nil where they need a body. `target`: what it will be
+    /// kept with, where that is known.
+    func makeShort(_ bytes: [UInt8], for purpose: ContentPurpose, at target: Target?) async throws(StoreError)
+        -> Content?
     /// Whether the bytes lie in this store, so that a commit may refer to them. Inline ones need no place.
     func holds(_ content: Content) -> Bool
     /// Reads a stored body, or a part of it, piece by piece.
@@ -323,6 +327,9 @@ extension Store {
     package func partitionKey(of target: Target) -> [UInt8] { partitionKey }
     package func place(of target: Target) -> StorePlace { .alone }
     package func holds(_ content: Content) -> Bool { true }
+    package func makeShort(
+        _ bytes: [UInt8], for purpose: ContentPurpose, at target: Target?
+    ) async throws(StoreError) -> Content? { nil }
     package func delivers(_ target: Target) -> Bool { true }
     package func sequence(after last: Int64, for target: Target) -> Int64 { last + 1 }
 
@@ -341,14 +348,16 @@ extension Store {
 
     /// Stores bytes that are in memory.
     package func makeContent(_ bytes: [UInt8], for purpose: ContentPurpose) async throws(StoreError) -> Content {
-        try await fill(try await makeBody(for: purpose, length: Int64(bytes.count)), with: bytes)
+        if let short = try await makeShort(bytes, for: purpose, at: nil) { return short }
+        return try await fill(try await makeBody(for: purpose, length: Int64(bytes.count)), with: bytes)
     }
 
     /// The same for what will be kept with the target.
     package func makeContent(
         _ bytes: [UInt8], for purpose: ContentPurpose, at target: Target
     ) async throws(StoreError) -> Content {
-        try await fill(try await makeBody(for: purpose, at: target, length: Int64(bytes.count)), with: bytes)
+        if let short = try await makeShort(bytes, for: purpose, at: target) { return short }
+        return try await fill(try await makeBody(for: purpose, at: target, length: Int64(bytes.count)), with: bytes)
     }
 
     private func fill(_ writer: any BodyWriter, with bytes: [UInt8]) async throws(StoreError) -> Content {

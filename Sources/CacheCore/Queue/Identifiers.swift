@@ -21,6 +21,13 @@ package enum IDs {
     /// The Idempotency-Key of an operation whose write brought none: no index is needed to find it by this key.
     package static func idempotencyKey(of operation: OperationID) -> String { "hf-" + operation.text }
 
+    /// Whether it is that one.
+    package static func isIdempotencyKey(_ key: String, of operation: OperationID) -> Bool {
+        let id = operation.text.utf8
+        return key.utf8.count == id.count + 3 && key.utf8.starts(with: "hf-".utf8)
+            && key.utf8.dropFirst(3).elementsEqual(id)
+    }
+
     /// The operation that has this key by `idempotencyKey(of:)`, if it is such a one.
     package static func operation(ofKey key: String) -> OperationID? {
         let name = key.utf8.dropFirst(3)
@@ -32,6 +39,17 @@ package enum IDs {
         var milliseconds: UInt64 = 0
         var high: UInt16 = 0
         var low: UInt64 = 0
+        /// Where the steps of this millisecond come from: asking the system for each costs a call.
+        var seed: UInt64 = 0
+
+        /// In 1 ... 2^40 (SplitMix64).
+        mutating func step() -> UInt64 {
+            seed &+= 0x9E37_79B9_7F4A_7C15
+            var mixed = seed
+            mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+            mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+            return (mixed ^ mixed >> 31) >> 24 + 1
+        }
     }
 
     private static let last = Mutex(Last())
@@ -42,9 +60,10 @@ package enum IDs {
             // A clock that was set back does not make ids that sort before earlier ones.
             if milliseconds > last.milliseconds {
                 last = Last(
-                    milliseconds: milliseconds, high: .random(in: 0...(.max >> 1)), low: .random(in: 0...(.max)))
+                    milliseconds: milliseconds, high: .random(in: 0...(.max >> 1)), low: .random(in: 0...(.max)),
+                    seed: .random(in: 0...(.max)))
             } else {
-                let (low, overflow) = last.low.addingReportingOverflow(.random(in: 1...(1 << 40)))
+                let (low, overflow) = last.low.addingReportingOverflow(last.step())
                 last.low = low
                 if overflow { last.high &+= 1 }
             }

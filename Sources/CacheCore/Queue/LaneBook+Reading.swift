@@ -4,6 +4,15 @@ extension LaneBook {
     /// The unfinished operations of the lane in order.
     func lane(_ key: EntryKey) -> [Operation] { (lanes[key] ?? []).compactMap { operations[$0] } }
 
+    /// The unfinished operation that a repeat under the key means.
+    func operation(under key: Name) -> Operation? {
+        if let id = keys[key] { return operations[id] }
+        guard let operation = IDs.operation(ofKey: key.text).flatMap({ operations[$0] }),
+            operation.partition == key.partition, operation.keys.contains(key.text)
+        else { return nil }
+        return operation
+    }
+
     /// The last operation of the lane, but for `excluded`, that makes an effective copy.
     func lastEdit(of key: EntryKey, but excluded: OperationID? = nil) -> Operation? {
         for id in (lanes[key] ?? []).reversed() where id != excluded {

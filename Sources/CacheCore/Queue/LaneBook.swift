@@ -31,6 +31,7 @@ package struct LaneBook: Sendable {
     var credentialWaits: [PartitionID: Int] = [:]
     /// By an unfinished operation: who names it in `dependsOn`.
     var dependents: [OperationID: Set<OperationID>] = [:]
+    /// Keys of clients, and those of operations that were merged into another.
     var keys: [Name: OperationID] = [:]
     /// Unfinished creates by the last segment of their temporary target.
     var temporaries: [Name: OperationID] = [:]
@@ -152,9 +153,7 @@ package struct LaneBook: Sendable {
         for id in operation.dependsOn { dependents[id, default: []].insert(operation.id) }
         if hasPlace { return }
         countEdit(operation, 1)
-        for key in [operation.idempotencyKey] + operation.mergedKeys {
-            keys[Name(key, of: operation.partition)] = operation.id
-        }
+        for key in operation.indexedKeys { keys[Name(key, of: operation.partition)] = operation.id }
         if let id = operation.temporaryTarget.flatMap({ TemporaryTarget.id(of: $0) }) {
             temporaries[Name(id, of: operation.partition)] = operation.id
             let collection = EntryKey(partition: operation.partition, target: operation.target)
@@ -178,7 +177,7 @@ package struct LaneBook: Sendable {
         }
         if keepingPlace { return }
         countEdit(operation, -1)
-        for key in [operation.idempotencyKey] + operation.mergedKeys {
+        for key in operation.indexedKeys {
             let name = Name(key, of: operation.partition)
             if keys[name] == operation.id { keys[name] = nil }
         }

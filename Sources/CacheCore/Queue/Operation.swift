@@ -259,6 +259,15 @@ package struct Operation: Sendable, Hashable {
                 attempts: 0, wasSent: false, createdAt: createdAt))
     }
 
+    /// The keys under which the client may repeat it.
+    package var keys: [String] { [idempotencyKey] + mergedKeys }
+
+    /// Those of them that need a table to find it by; the one that is made of its id needs none.
+    package var indexedKeys: [String] {
+        if mergedKeys.isEmpty, IDs.isIdempotencyKey(idempotencyKey, of: id) { return [] }
+        return keys.filter { !IDs.isIdempotencyKey($0, of: id) }
+    }
+
     /// The entry whose lane this operation stands in.
     package var lane: EntryKey { EntryKey(partition: partition, target: temporaryTarget ?? target) }
 

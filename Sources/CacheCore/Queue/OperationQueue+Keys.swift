@@ -37,7 +37,7 @@ extension OperationQueue {
 
     package func lookUp(key: String, fingerprint: Digest, of partition: PartitionID) async throws -> KeyLookup {
         let name = LaneBook.Name(key, of: partition)
-        if let operation = book.withLock({ book in book.keys[name].flatMap { book.operations[$0] } }) {
+        if let operation = book.withLock({ $0.operation(under: name) }) {
             guard operation.fingerprint(of: key) == fingerprint else { return .reused }
             return operation.state.isStopped ? .new : .unfinished(operation)
         }
@@ -86,7 +86,7 @@ extension OperationQueue {
         case .new:
             // A POST that stopped is executed again as itself; a PUT, PATCH or DELETE replaces what stopped.
             let name = LaneBook.Name(key, of: draft.key.partition)
-            let stopped = book.withLock { book in book.keys[name].flatMap { book.operations[$0] } }
+            let stopped = book.withLock { $0.operation(under: name) }
             guard let stopped, stopped.kind == .create || stopped.kind == .action else { return nil }
             return try await retry(stopped.id)
         }
@@ -96,7 +96,7 @@ extension OperationQueue {
 extension Operation {
     /// The fingerprint of the request that brought the key.
     func fingerprint(of key: String) -> Digest? {
-        guard let index = ([idempotencyKey] + mergedKeys).firstIndex(of: key), index < fingerprints.count else {
+        guard let index = keys.firstIndex(of: key), index < fingerprints.count else {
             return nil
         }
         return fingerprints[index]

@@ -13,8 +13,10 @@ package struct StderrLog: Log {
         self.clock = SystemClock()
     }
 
+    package func keeps(_ level: LogLevel) -> Bool { level >= threshold }
+
     package func write(_ level: LogLevel, _ message: StaticString, _ values: [(String, String)]) {
-        guard level >= threshold else { return }
+        guard keeps(level) else { return }
         var members = [
             JSONMember("at", .string(Timestamp.format(clock.now))),
             JSONMember("level", .string(level.rawValue)),

@@ -117,12 +117,6 @@ extension Operation {
         let bodies = (body?.length ?? 0) + (effective?.length ?? 0)
         return bodies + (base.content?.length ?? 0) + (lastAnswer?.content?.length ?? 0)
     }
-
-    /// The keys under which the client may repeat it.
-    var keys: [String] { [idempotencyKey] + mergedKeys }
-
-    /// Those by which it is found once it is finished; the one that is made of its id needs no row of its own.
-    var indexedKeys: [String] { keys.filter { IDs.operation(ofKey: $0) != id } }
 }
 
 extension RecordWriter {

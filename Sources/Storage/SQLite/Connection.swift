@@ -5,8 +5,12 @@ import CSQLite
     private let handle: OpaquePointer
     private var statements: [String: Statement] = [:]
 
+    /// Nobody asks how much memory SQLite has; to know it takes a lock of the whole process with each allocation.
+    private static let leavesOutStatistics: Void = holdfast_leave_out_statistics()
+
     /// Opens or creates the database at `path`.
     init(path: String, readOnly: Bool = false) throws(SQLiteError) {
+        _ = Self.leavesOutStatistics
         var handle: OpaquePointer?
         let flags =
             (readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE) | SQLITE_OPEN_NOMUTEX

@@ -147,6 +147,14 @@ package final class StoreRouter: Store {
         return try await seat.store.makeBody(for: purpose, length: length)
     }
 
+    package func makeShort(
+        _ bytes: [UInt8], for purpose: ContentPurpose, at target: Target?
+    ) async throws(StoreError) -> Content? {
+        guard let target else { return try await standard.makeShort(bytes, for: purpose, at: nil) }
+        guard let seat = seat(of: target) else { throw .detached }
+        return try await seat.store.makeShort(bytes, for: purpose, at: target)
+    }
+
     package func holds(_ content: Content) -> Bool { seats.contains { $0.store.holds(content) } }
 
     package func read(_ content: Content, range: Range<Int64>?) async throws(StoreError) -> any BodySource {

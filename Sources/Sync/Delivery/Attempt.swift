@@ -8,9 +8,12 @@ package struct Attempt: Sendable {
     let memory: DeliveryMemory
     let operation: Operation
     let mustVerify: Bool
-    let settings: Settings
     let courier: Courier
     let lookout: Lookout
+
+    var settings: Settings {
+        _read { yield context.settings.current }
+    }
 
     /// 307 and 308 that are followed in a row.
     private static let redirectLimit = 5
@@ -20,7 +23,6 @@ package struct Attempt: Sendable {
         self.memory = memory
         operation = claim.operation
         mustVerify = claim.mustVerify
-        settings = context.settings.current
         courier = Courier(context)
         lookout = Lookout(context)
     }

@@ -1,7 +1,8 @@
 package import CacheCore
 
-/// What delivery works with; made once by the composition. All members are safe from any task.
-package struct DeliveryContext: Sendable {
+/// What delivery works with; made once by the composition. A class, since it is handed on many times an attempt. All members are safe
+/// from any task.
+package final class DeliveryContext: Sendable {
     package let queue: any DeliveryQueue & WriteQueue
     package let store: any Store
     package let origin: any Origin

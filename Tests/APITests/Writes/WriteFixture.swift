@@ -17,15 +17,10 @@ struct WriteFixture {
     init() {
         queue = OperationQueue(store: store, clock: clock, events: Silence(), settings: settings)
         uploads = MemoryUploads(store: store)
-        let digest: @Sendable ([UInt8]) -> Digest = { bytes in
-            var sum: UInt64 = 14_695_981_039_346_656_037
-            for byte in bytes { sum = (sum ^ UInt64(byte)) &* 1_099_511_628_211 }
-            return Digest(bytes: (0..<32).map { UInt8(truncatingIfNeeded: sum >> (UInt64($0 % 8) * 8)) })
-        }
         let context = ServiceContext(
             store: store, uploads: uploads, origin: origin, queue: queue, delivery: NoDelivery(), network: network,
             credentials: CredentialKeeper(), settings: settings, clock: clock, events: Silence(), log: Silence(),
-            digest: digest, hash: { PlainHash($0) }, partitionHash: { _, _ in .none })
+            digest: MemoryStore.digest(of:), hash: { PlainHash($0) }, partitionHash: { _, _ in .none })
         service = WriteService(context: context, flights: Flights())
     }
 
@@ -66,7 +61,7 @@ struct WriteFixture {
         let request = ResourceRequest(
             head: head, route: route, key: key(target), credentials: HTTPFields(), isProven: proven,
             requestPolicy: layer, configuredPolicy: [], saveIfOffline: save, deleteIfOffline: save,
-            persistentState: false, originFields: fields, settings: settings.current, hasSecretParameter: false)
+            persistentState: false, settings: settings.now, hasSecretParameter: false)
         let exchange = ClientExchange(head, body: Array(body.utf8))
         do {
             try await service.handle(request, exchange)

@@ -52,6 +52,19 @@ struct AcceptanceTests {
         #expect(bench.queue.counts.pending == 1)
     }
 
+    @Test("a repeat under the key that a receipt has named means that write, in its partition alone")
+    func namedKey() async throws {
+        let first = try await bench.write(.put, "/items/1", "{}")
+        func found(_ partition: PartitionID) async throws -> OperationID? {
+            let found = try await bench.queue.lookUp(
+                key: first.idempotencyKey, fingerprint: first.fingerprints[0], of: partition)
+            guard case .unfinished(let operation) = found else { return nil }
+            return operation.id
+        }
+        #expect(try await found(.none) == first.id)
+        #expect(try await found(PartitionID(high: 1, low: 2)) == nil)
+    }
+
     @Test("another request under the same key is refused")
     func reusedKey() async throws {
         try await bench.write(.put, "/items/1", "{}", key: "k")
