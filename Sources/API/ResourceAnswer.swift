@@ -49,7 +49,8 @@ package struct ResourceAnswer: Sendable {
     /// `nosniff`, and a sandbox for what a browser would run: the origin's pages have no power over /cache (design 13).
     package static func harden(_ fields: inout HTTPFields) {
         fields["X-Content-Type-Options"] = "nosniff"
-        guard let text = fields["Content-Type"], let type = MediaType(text) else { return }
+        // Most answers of Holdfast's own: no look at what it means is needed.
+        guard let text = fields["Content-Type"], text != "application/json", let type = MediaType(text) else { return }
         let isActive =
             type.type == "text" && type.subtype == "html" || type.subtype == "xml" || type.subtype.hasSuffix("+xml")
             || type.subtype == "xslt"

@@ -24,8 +24,7 @@ package final class ResourceRequest: Sendable {
     package let deleteIfOffline: Bool?
     /// `persistentState=true`.
     package let persistentState: Bool
-    /// As they were when the request arrived.
-    package let settings: Settings
+    private let snapshot: SettingsSnapshot
     /// Whether the query holds a secret parameter (`secretParameters`): its answer and target are never kept.
     package let hasSecretParameter: Bool
     /// The store that had the target when the request arrived; its secret made the partition.
@@ -34,7 +33,7 @@ package final class ResourceRequest: Sendable {
     package init(
         head: RequestHead, route: Route, key: EntryKey, credentials: HTTPFields, isProven: Bool,
         requestPolicy: PolicyLayer, configuredPolicy: [PolicyLayer], saveIfOffline: Bool?, deleteIfOffline: Bool?,
-        persistentState: Bool, settings: Settings, hasSecretParameter: Bool, place: StorePlace = .alone
+        persistentState: Bool, settings: SettingsSnapshot, hasSecretParameter: Bool, place: StorePlace = .alone
     ) {
         self.head = head
         self.route = route
@@ -46,13 +45,17 @@ package final class ResourceRequest: Sendable {
         self.saveIfOffline = saveIfOffline
         self.deleteIfOffline = deleteIfOffline
         self.persistentState = persistentState
-        self.settings = settings
+        snapshot = settings
         self.hasSecretParameter = hasSecretParameter
         self.place = place
     }
 
     package var target: Target { key.target }
     package var method: HTTPMethod { head.method }
+    /// As they were when the request arrived.
+    package var settings: Settings {
+        _read { yield snapshot.settings }
+    }
 
     /// Fields for the origin: end-to-end, without what is for Holdfast; `Via` appended (see `OriginFields`). Made when asked for: what is
     /// answered or queued here has no use for them.
@@ -76,7 +79,7 @@ package final class ResourceRequest: Sendable {
             head: head, route: route, key: EntryKey(partition: key.partition, target: target),
             credentials: credentials, isProven: isProven, requestPolicy: requestPolicy,
             configuredPolicy: configuredPolicy, saveIfOffline: saveIfOffline, deleteIfOffline: deleteIfOffline,
-            persistentState: persistentState, settings: settings, hasSecretParameter: hasSecretParameter, place: place)
+            persistentState: persistentState, settings: snapshot, hasSecretParameter: hasSecretParameter, place: place)
     }
 
     /// The same request with a body that comes from elsewhere: of that length, and of that type where it does not say its own.
@@ -89,7 +92,7 @@ package final class ResourceRequest: Sendable {
         return ResourceRequest(
             head: head, route: route, key: key, credentials: credentials, isProven: isProven,
             requestPolicy: requestPolicy, configuredPolicy: configuredPolicy, saveIfOffline: saveIfOffline,
-            deleteIfOffline: deleteIfOffline, persistentState: persistentState, settings: settings,
+            deleteIfOffline: deleteIfOffline, persistentState: persistentState, settings: snapshot,
             hasSecretParameter: hasSecretParameter, place: place)
     }
 }

@@ -3,7 +3,10 @@ import HTTPModel
 
 /// The checks that come before anything is looked at (design 12, 13): host, web origin, access token.
 struct Gatekeeper: Sendable {
-    let settings: Settings
+    let snapshot: SettingsSnapshot
+    private var settings: Settings {
+        _read { yield snapshot.settings }
+    }
 
     /// The pages that need no token.
     private static func isOpen(_ path: Substring) -> Bool {

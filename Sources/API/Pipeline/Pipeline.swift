@@ -11,24 +11,41 @@ struct Pipeline: Sendable {
 
     private static let managed = ["/cache", "/metrics", "/health", "/problems", "/openapi.yaml"]
 
+    /// Where a request goes.
+    private enum Destination {
+        case management(path: String, query: QueryParameters, Access)
+        case answer(ResponseHead)
+        case reads(ResourceRequest)
+        case writes(ResourceRequest)
+    }
+
     /// Answers the exchange in every case: once, or by breaking it off where an answer has begun that can't be ended.
     func run(_ inner: any Exchange) async {
         let exchange = GuardedExchange(inner)
         do {
-            try await route(exchange)
-        } catch is ExchangeError {
-            exchange.abort()
-        } catch {
-            let problem = problem(of: error)
-            if exchange.hasBegun {
-                exchange.abort()
-            } else {
-                counters.count(.problems)
-                respond(problem, exchange)
+            switch try destination(of: exchange.head) {
+            case .management(let path, let query, let access):
+                try await management.handle(exchange, path: path, query: query, access: access)
+            case .answer(let head): exchange.respond(head, body: [])
+            case .reads(let request): try await reads.handle(request, exchange)
+            case .writes(let request): try await writes.handle(request, exchange)
             }
+        } catch {
+            answer(error, exchange)
         }
         // A handler that returned in the middle would leave the client waiting; without an answer the server says 500.
         if exchange.hasBegun { exchange.abort() }
+    }
+
+    private func answer(_ error: any Error, _ exchange: GuardedExchange) {
+        if error is ExchangeError { return exchange.abort() }
+        let problem = problem(of: error)
+        if exchange.hasBegun {
+            exchange.abort()
+        } else {
+            counters.count(.problems)
+            respond(problem, exchange)
+        }
     }
 
     private func problem(of error: any Error) -> Problem {
@@ -54,25 +71,22 @@ struct Pipeline: Sendable {
             ResponseHead(status: problem.status, fields: fields), body: problem.body(instance: String(path)))
     }
 
-    private func route(_ exchange: any Exchange) async throws {
-        let head = exchange.head
-        let settings = context.settings.current
+    private func destination(of head: RequestHead) throws -> Destination {
+        let settings = context.settings.now
         let target = Self.originForm(head.target)
         let path = Substring(target.utf8.prefix { $0 != UInt8(ascii: "?") })
-        let access = try Gatekeeper(settings: settings).admit(head, path: path)
+        let access = try Gatekeeper(snapshot: settings).admit(head, path: path)
         if Self.managed.contains(where: { path.isOrLies(under: $0) }) {
-            let isElsewhere = settings.manageListener.map { $0 != head.listener } ?? false
+            let isElsewhere = settings.settings.manageListener.map { $0 != head.listener } ?? false
             if isElsewhere, path.hasPrefix("/cache") || path.hasPrefix("/metrics") {
                 throw Problem(.notFound, "This is served on the management address alone.")
             }
-            try await management.handle(
-                exchange, path: String(path), query: QueryParameters(Target(unchecked: String(target)).query),
-                access: access)
-            return
+            return .management(
+                path: String(path), query: QueryParameters(Target(unchecked: String(target)).query), access)
         }
         let parsed = try ParsedTarget.parse(
             rawTarget: head.target, method: head.method, fields: head.fields,
-            reservedParameters: settings.reservedParameters)
+            reservedParameters: settings.settings.reservedParameters)
         guard let parsed else {
             throw Problem(.notFound, "Ask under /resources, /files or /cache.")
         }
@@ -84,24 +98,18 @@ struct Pipeline: Sendable {
         }
         if OriginFields.forwardsLeft(head) == 0 {
             let fields: HTTPFields = ["Allow": Self.allowedMethods, "Cache-Status": CacheStatus().text]
-            exchange.respond(ResponseHead(status: 204, fields: fields), body: [])
-            return
+            return .answer(ResponseHead(status: 204, fields: fields))
         }
         let request = try resourceRequest(head, parsed, settings)
         // A target that no store has open is never read from one; what may not be kept passes through.
-        if request.place.access != .open {
-            try await writes.handle(request, exchange)
-        } else if head.method == .get || head.method == .head {
-            try await reads.handle(request, exchange)
-        } else {
-            try await writes.handle(request, exchange)
-        }
+        if request.place.access != .open { return .writes(request) }
+        return head.method == .get || head.method == .head ? .reads(request) : .writes(request)
     }
 
     private static let allowedMethods = "GET, HEAD, PUT, POST, PATCH, DELETE, OPTIONS"
 
     private func resourceRequest(
-        _ head: RequestHead, _ parsed: ParsedTarget, _ settings: Settings
+        _ head: RequestHead, _ parsed: ParsedTarget, _ now: SettingsSnapshot
     ) throws -> ResourceRequest {
         let requestPolicy =
             try head.fields.combined("Sync-Policy").map { try PolicyLayer(syncPolicyField: $0) } ?? PolicyLayer()
@@ -109,16 +117,16 @@ struct Pipeline: Sendable {
             throw Problem(.loop, "Holdfast's origin leads back to Holdfast. Check the configured origin.")
         }
         let place = context.store.place(of: parsed.target)
-        let identity = context.identity(of: head.fields, at: parsed.target, settings: settings)
+        let identity = context.identity(of: head.fields, at: parsed.target, settings: now.settings)
         return ResourceRequest(
             head: head, route: parsed.route,
             key: EntryKey(partition: identity.partition, target: parsed.target), credentials: identity.credentials,
             isProven: !identity.isPartial
                 || context.credentials.isProven(identity.credentials, for: identity.partition),
-            requestPolicy: requestPolicy, configuredPolicy: [settings.policies.layer(for: parsed.target)],
+            requestPolicy: requestPolicy, configuredPolicy: [now.settings.policies.layer(for: parsed.target)],
             saveIfOffline: parsed.saveIfOffline, deleteIfOffline: parsed.deleteIfOffline,
-            persistentState: parsed.persistentState, settings: settings,
-            hasSecretParameter: Secrets.hasSecretParameter(parsed.target, settings: settings), place: place)
+            persistentState: parsed.persistentState, settings: now,
+            hasSecretParameter: Secrets.hasSecretParameter(parsed.target, settings: now.settings), place: place)
     }
 
     /// Path and query of absolute-form (RFC 9112 3.2.2).

@@ -13,15 +13,15 @@ package struct EntryRefresh: EntryRefreshing {
 
     package func refresh(_ key: EntryKey, credentials: HTTPFields) async throws(OriginError) {
         let stored = try? await context.store.entry(key)
-        let settings = context.settings.current
+        let settings = context.settings.now
         let head = RequestHead(
             method: .get, target: "/resources" + key.target.text,
             fields: Self.fields(asFor: stored?.copies.first, credentials))
         let request = ResourceRequest(
             head: head, route: .resources, key: key, credentials: credentials, isProven: true,
-            requestPolicy: PolicyLayer(), configuredPolicy: [settings.policies.layer(for: key.target)],
+            requestPolicy: PolicyLayer(), configuredPolicy: [settings.settings.policies.layer(for: key.target)],
             saveIfOffline: nil, deleteIfOffline: nil, persistentState: true, settings: settings,
-            hasSecretParameter: Secrets.hasSecretParameter(key.target, settings: settings))
+            hasSecretParameter: Secrets.hasSecretParameter(key.target, settings: settings.settings))
         guard !request.isTemporary else { return }
         let copies = (stored?.copies ?? []).filter {
             Selecting.matches($0, request: head.fields) && context.store.holds($0.content)

@@ -5,7 +5,8 @@ import HTTPModel
 struct BodyReader: Sendable {
     let context: ServiceContext
     let exchange: any Exchange
-    let settings: Settings
+    /// In bytes (`maxBodySize`).
+    let longest: Int64
     /// What an upload brought: the body of a write that names it.
     let uploaded: Content?
     /// What the body is for.
@@ -16,13 +17,12 @@ struct BodyReader: Sendable {
     private static let asideLimit: Int64 = 16 << 20
 
     init(
-        _ context: ServiceContext, _ exchange: any Exchange, settings: Settings, target: Target,
-        uploaded: Content? = nil
+        _ context: ServiceContext, _ exchange: any Exchange, longest: Int64, target: Target, uploaded: Content? = nil
     ) {
         self.context = context
         self.exchange = exchange
         self.target = target
-        self.settings = settings
+        self.longest = longest
         self.uploaded = uploaded
     }
 
@@ -36,7 +36,7 @@ struct BodyReader: Sendable {
             try check?.verify()
             return .none
         }
-        if let length, length > settings.maxBodySize { throw tooLarge }
+        if let length, length > longest { throw tooLarge }
         if mayStream, let length, length > (isForbiddenToKeep ? Int64(Self.memoryLimit) : Self.asideLimit) {
             return .stream(ClientBody(exchange, readAhead: [], check: check))
         }
@@ -67,7 +67,7 @@ struct BodyReader: Sendable {
             var count: Int64 = 0
             while let piece = try await body.next() {
                 count += Int64(piece.count)
-                if count > settings.maxBodySize { throw tooLarge }
+                if count > longest { throw tooLarge }
                 try await writer.append(piece)
             }
             return try await writer.finish()
@@ -97,6 +97,6 @@ struct BodyReader: Sendable {
     }
 
     private var tooLarge: Problem {
-        Problem(.tooLarge, "A body has at most \(settings.maxBodySize) bytes (maxBodySize).")
+        Problem(.tooLarge, "A body has at most \(longest) bytes (maxBodySize).")
     }
 }

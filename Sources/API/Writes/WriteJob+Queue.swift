@@ -35,6 +35,7 @@ extension WriteJob {
     }
 
     /// A repeat after 504 `outcome-unknown`: the queue looks first whether it took effect.
+    @inline(never)
     func queueAgain(_ body: SentBody, after record: KeyRecord) async throws {
         let kind = try await kind()
         let isOnline = context.network.state.isOnline
@@ -75,7 +76,21 @@ extension WriteJob {
     private func accept(
         _ body: SentBody, _ kind: OperationKind, state: OperationState, base: Base? = nil
     ) async throws -> Operation {
-        let content = try await kept(body)
+        let draft = try draft(kind, of: try await kept(body), state: state, base: base)
+        let operation = try await context.queue.accept(draft)
+        if let change = policyChange(on: operation.lane) { try await keep(change) }
+        if let upload { await upload.use(under: clientKey, in: context) }
+        return operation
+    }
+
+    @inline(never)
+    private func keep(_ change: StoreChange) async throws {
+        try await context.store.commit([change], durable: false)
+    }
+
+    private func draft(
+        _ kind: OperationKind, of content: Content?, state: OperationState, base: Base?
+    ) throws -> WriteDraft {
         if method == .patch, let content, content.length > request.settings.maxJSONSize {
             throw Problem(.tooLarge, "A patch has at most \(request.settings.maxJSONSize) bytes (maxJSONSize).")
         }
@@ -85,12 +100,7 @@ extension WriteJob {
         var draft = draft(kind, body: content, fingerprint: fingerprint)
         draft.initialState = state
         draft.base = base
-        let operation = try await context.queue.accept(draft)
-        if let change = policyChange(on: operation.lane) {
-            try await context.store.commit([change], durable: false)
-        }
-        await upload?.use(under: clientKey, in: context)
-        return operation
+        return draft
     }
 
     /// The write as the queue keeps it.

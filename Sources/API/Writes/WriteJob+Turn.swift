@@ -6,9 +6,8 @@ extension WriteJob {
     /// Seconds that a write waits for those before it.
     var laneWait: Double { preferences.wait ?? request.settings.laneWait }
 
-    /// Online or offline, after the writes of the same resource that came before. `body` nil: not read yet. `record`: of an earlier
-    /// attempt under the same key whose outcome is unknown.
-    func perform(_ body: SentBody?, after record: KeyRecord? = nil, deadline: Double) async throws {
+    /// Online or offline, after the writes of the same resource that came before. `body` nil: not read yet.
+    func perform(_ body: SentBody?, deadline: Double) async throws {
         var job = self
         var body = body
         while true {
@@ -23,16 +22,14 @@ extension WriteJob {
             defer { turn?.pass() }
             let current = WriteJob(
                 context: context, request: original, exchange: exchange, clientKey: clientKey, flights: flights,
-                upload: upload)
+                upload: upload, after: earlier)
             // A temporary target may have become real meanwhile.
             guard current.key == job.key, !current.isGone else {
                 job = current
                 continue
             }
             let loaded = try await current.loaded(with: turn)
-            if let record { return try await loaded.queueAgain(sent, after: record) }
-            return try await loaded.write(
-                sent, kind, isBehind: turn == nil && kind != .create, deadline: deadline)
+            return try await loaded.write(sent, kind, isBehind: turn == nil && kind != .create, deadline: deadline)
         }
     }
 
@@ -52,7 +49,13 @@ extension WriteJob {
 
     /// `isBehind`: another write of the resource is still on its way to the origin.
     private func write(_ body: SentBody, _ kind: OperationKind, isBehind: Bool, deadline: Double) async throws {
+        if let earlier { return try await queueAgain(body, after: earlier) }
         guard context.network.state.isOnline else { return try await queueOffline(body) }
+        try await writeOnline(body, kind, isBehind: isBehind, deadline: deadline)
+    }
+
+    @inline(never)
+    private func writeOnline(_ body: SentBody, _ kind: OperationKind, isBehind: Bool, deadline: Double) async throws {
         try checkContentType()
         if isBehind || namesTemporaryTarget(body) { return try await takePlace(body, kind, deadline: deadline) }
         switch context.queue.lane(of: key) {

@@ -1,8 +1,8 @@
 import CacheCore
 import HTTPModel
 
-/// One write of one client, from its checks to its answer.
-struct WriteJob: Sendable {
+/// One write of one client, from its checks to its answer. A class, since it is handed on many times.
+final class WriteJob: Sendable {
     let context: ServiceContext
     let exchange: any Exchange
     /// As asked for.
@@ -12,24 +12,27 @@ struct WriteJob: Sendable {
     /// Whether it is a temporary target that never became real.
     let isGone: Bool
     /// nil until `loaded`.
-    private(set) var entry: Entry?
+    let entry: Entry?
     /// The turn at the resource, where this write has it.
-    private(set) var turn: ResourceTurn?
+    let turn: ResourceTurn?
     let clientKey: String?
     let preferences: Preferences
     let flights: Flights
     /// What brings the body in place of the exchange.
     let upload: Uploaded?
+    /// Of an earlier attempt under the same key whose outcome is unknown.
+    let earlier: KeyRecord?
 
     init(
         context: ServiceContext, request: ResourceRequest, exchange: any Exchange, clientKey: String?,
-        flights: Flights, upload: Uploaded?
+        flights: Flights, upload: Uploaded?, after earlier: KeyRecord? = nil
     ) {
         self.context = context
         self.exchange = exchange
         self.clientKey = clientKey
         self.flights = flights
         self.upload = upload
+        self.earlier = earlier
         original = request
         switch context.queue.resolve(request.target, of: request.key.partition) {
         case .itself: (self.request, isGone) = (request, false)
@@ -37,14 +40,29 @@ struct WriteJob: Sendable {
         case .gone: (self.request, isGone) = (request, true)
         }
         preferences = Preferences(request.head.fields)
+        entry = nil
+        turn = nil
+    }
+
+    private init(_ job: WriteJob, entry: Entry?, turn: ResourceTurn?) {
+        context = job.context
+        exchange = job.exchange
+        original = job.original
+        request = job.request
+        isGone = job.isGone
+        clientKey = job.clientKey
+        preferences = job.preferences
+        flights = job.flights
+        upload = job.upload
+        earlier = job.earlier
+        self.entry = entry
+        self.turn = turn
     }
 
     /// With the entry as it is now, and the turn.
     func loaded(with turn: ResourceTurn?) async throws -> WriteJob {
-        var job = self
-        job.entry = try await context.store.entryIfKept(key)
-        job.turn = turn
-        return job
+        if context.store.isAbsent(key) { return WriteJob(self, entry: nil, turn: turn) }
+        return WriteJob(self, entry: try await context.store.entry(key), turn: turn)
     }
 
     var key: EntryKey { request.key }
@@ -52,7 +70,8 @@ struct WriteJob: Sendable {
     var policy: Policy { request.policy(entry: entry) }
     var answers: ResourceAnswer { ResourceAnswer(request, base: context.origin.base) }
     var reader: BodyReader {
-        BodyReader(context, exchange, settings: request.settings, target: key.target, uploaded: upload?.content)
+        BodyReader(
+            context, exchange, longest: request.settings.maxBodySize, target: key.target, uploaded: upload?.content)
     }
 
     /// Nothing of the write may reach the disk.
@@ -62,24 +81,28 @@ struct WriteJob: Sendable {
 
     func run() async throws {
         if !request.isProven { try await prove() }
-        var body: SentBody?
-        if let clientKey {
-            let sent = try await reader.read(mayStream: false)
-            body = sent
-            let fingerprint = try fingerprint(of: sent)
-            switch try await context.queue.lookUp(key: clientKey, fingerprint: fingerprint, of: key.partition) {
-            case .new: break
-            case .unfinished(let operation):
-                return try await answer(for: operation, deadline: preferences.wait.map { context.clock.now + $0 })
-            case .answered(let kept, let operation): return try await replay(kept, operation)
-            case .unknownOutcome(let record):
-                return try await perform(sent, after: record, deadline: context.clock.now + laneWait)
-            case .reused:
-                throw Problem(
-                    .keyReused, "A key names one request: method, target, preconditions and body. Use a new one.")
-            }
+        guard let clientKey else { return try await perform(nil, deadline: context.clock.now + laneWait) }
+        try await run(under: clientKey)
+    }
+
+    @inline(never)
+    private func run(under clientKey: String) async throws {
+        let sent = try await reader.read(mayStream: false)
+        let fingerprint = try fingerprint(of: sent)
+        switch try await context.queue.lookUp(key: clientKey, fingerprint: fingerprint, of: key.partition) {
+        case .new: try await perform(sent, deadline: context.clock.now + laneWait)
+        case .unfinished(let operation):
+            try await answer(for: operation, deadline: preferences.wait.map { context.clock.now + $0 })
+        case .answered(let kept, let operation): try await replay(kept, operation)
+        case .unknownOutcome(let record):
+            let again = WriteJob(
+                context: context, request: original, exchange: exchange, clientKey: clientKey, flights: flights,
+                upload: upload, after: record)
+            try await again.perform(sent, deadline: context.clock.now + laneWait)
+        case .reused:
+            throw Problem(
+                .keyReused, "A key names one request: method, target, preconditions and body. Use a new one.")
         }
-        try await perform(body, deadline: context.clock.now + laneWait)
     }
 
     /// A value that the origin has not accepted yet sees nothing that is kept (design 4, "Whose"): it is shown to the origin first.
@@ -151,6 +174,7 @@ struct WriteJob: Sendable {
         return request.settings.collection(ofMember: request.target) != nil ? .action : .create
     }
 
+    @inline(never)
     private func isList(_ copy: ServerCopy) async throws -> Bool {
         guard copy.fields["Content-Type"].flatMap({ MediaType($0) })?.isJSON ?? false else { return false }
         let start = try await context.store.start(of: copy.content, length: ListSign.length)

@@ -20,7 +20,7 @@ package final class WriteService: WriteHandler {
 
     package func handle(_ request: ResourceRequest, _ exchange: any Exchange) async throws {
         let key = request.head.fields["Idempotency-Key"].map { String($0.trimmingFieldSpace) }
-        let upload = try await Uploaded.find(for: request, in: context)
+        let upload = request.head.fields.contains("Upload") ? try await Uploaded.find(for: request, in: context) : nil
         let job = WriteJob(
             context: context, request: upload?.request ?? request, exchange: exchange, clientKey: key, flights: flights,
             upload: upload)

@@ -70,6 +70,9 @@ package final class OperationQueue: WriteQueue, DeliveryQueue {
         book.withLock { $0.resolve(target, of: partition) }
     }
 
+    /// Whether there is any temporary target, or was one, that a write could name.
+    var mayBeNamed: Bool { book.withLock { !$0.temporaries.isEmpty || !$0.aliases.isEmpty } }
+
     package func pendingCreates(in key: EntryKey) -> [Operation] {
         book.withLock { book in (book.creates[key] ?? []).compactMap { book.operations[$0] } }
     }

@@ -160,31 +160,33 @@ package final class HotSettings: Sendable {
     }
 }
 
+/// The settings as they were at one moment: what is handed on, since a copy of all of them costs a count for each part.
+package final class SettingsSnapshot: Sendable {
+    package let settings: Settings
+    fileprivate let hot: HotSettings
+
+    package init(_ settings: Settings) {
+        self.settings = settings
+        hot = HotSettings(settings)
+    }
+}
+
 /// Holds the settings in force. A reload swaps the value.
 package final class SettingsBox: Sendable {
-    private final class Snapshot: Sendable {
-        let settings: Settings
-        let hot: HotSettings
-
-        init(_ settings: Settings) {
-            self.settings = settings
-            hot = HotSettings(settings)
-        }
-    }
-
-    private let snapshot: Mutex<Snapshot>
+    private let snapshot: Mutex<SettingsSnapshot>
     /// Whether access tokens are configured: for the hot path, which must not copy the settings.
     private let tokensNeeded: Atomic<Bool>
 
     package init(_ settings: Settings) {
-        snapshot = Mutex(Snapshot(settings))
+        snapshot = Mutex(SettingsSnapshot(settings))
         tokensNeeded = Atomic(!settings.accessTokens.isEmpty)
     }
 
     /// Who needs one of them copies that one only.
     package var current: Settings {
-        _read { yield snapshot.withLock { $0 }.settings }
+        _read { yield now.settings }
     }
+    package var now: SettingsSnapshot { snapshot.withLock { $0 } }
     package var needsTokens: Bool { tokensNeeded.load(ordering: .acquiring) }
     /// For requests of the hot path that name another host or need a token: one short lock, no copy.
     package var hot: HotSettings { snapshot.withLock { $0.hot } }
@@ -195,7 +197,7 @@ package final class SettingsBox: Sendable {
         snapshot.withLock { snapshot in
             var settings = snapshot.settings
             change(&settings)
-            snapshot = Snapshot(settings)
+            snapshot = SettingsSnapshot(settings)
             tokensNeeded.store(!settings.accessTokens.isEmpty, ordering: .releasing)
         }
     }
