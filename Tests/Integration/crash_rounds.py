@@ -101,8 +101,9 @@ def effects(origin, path):
 
 
 def is_stray(request, writer):
-    """Whether it was passed on to the origin when a kill cut its answer: nobody was told of it, and the road may bring it late."""
-    return number_of(request) in writer.cut and "idempotency-key" not in request.headers
+    """Whether a kill cut its answer, and the road brought it late: it had been passed on, and nobody was told of it, or the origin read it
+    when the process that had sent it was gone. What was sent then can't be called back."""
+    return request.is_left or number_of(request) in writer.cut and "idempotency-key" not in request.headers
 
 
 def check_lane(origin, writer, may_repeat, was_held):

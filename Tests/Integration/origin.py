@@ -20,6 +20,7 @@ class Logged:
     body: bytes
     at: float
     status: int = 0
+    is_left: bool = False  # who sent it had gone before it was read
 
 
 @dataclass
@@ -59,6 +60,18 @@ def merge(target, patch):
         else:
             result[key] = merge(result.get(key), value)
     return result
+
+
+def has_left(connection):
+    """Whether the peer has closed a connection whose bytes have all been read. Not known under TLS."""
+    if isinstance(connection, ssl.SSLSocket):
+        return False
+    try:
+        return connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
 
 
 class Origin:
@@ -177,7 +190,7 @@ class Origin:
     def handle(self, handler):
         headers = {name.lower(): value for name, value in handler.headers.items()}
         body = self.read_body(handler, headers)
-        logged = Logged(handler.command, handler.path, headers, body, time.monotonic())
+        logged = Logged(handler.command, handler.path, headers, body, time.monotonic(), is_left=has_left(handler.connection))
         with self.lock:
             self.log.append(logged)
             self.running += 1
