@@ -15,9 +15,10 @@ enum HeadWriter {
 
     enum Connection { case keepAlive10, persistent, close }
 
-    static func bytes(of head: ResponseHead, framing: Framing, connection: Connection) -> [UInt8] {
+    /// `room`: for so many bytes of a body behind it.
+    static func bytes(of head: ResponseHead, framing: Framing, connection: Connection, room: Int = 0) -> [UInt8] {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(512)
+        bytes.reserveCapacity(480 + room)
         bytes += "HTTP/1.1 ".utf8
         bytes.appendDigits(head.status, width: 3)
         bytes.append(0x20)

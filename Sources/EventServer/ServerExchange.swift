@@ -43,7 +43,8 @@ final class ServerExchange: Exchange {
         let hasNoBody = head.status == 204 || head.status == 304 || head.status < 200
         let framing: HeadWriter.Framing =
             hasNoBody || (isHead && head.fields.contains("Content-Length")) ? .none : .length(Int64(body.count))
-        var bytes = HeadWriter.bytes(of: head, framing: framing, connection: core.connectionField(keepAlive))
+        var bytes = HeadWriter.bytes(
+            of: head, framing: framing, connection: core.connectionField(keepAlive), room: body.count)
         if !isHead && !hasNoBody { bytes += body }
         core.answer.withLock { $0.isOver = true }
         core.post(.finish(bytes, keepAlive: keepAlive))

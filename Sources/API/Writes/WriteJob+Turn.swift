@@ -20,10 +20,8 @@ extension WriteJob {
             // A new member has no order with anything that is there already.
             let turn = kind == .create ? nil : await ResourceTurn(at: job.key, in: context.queue, deadline: deadline)
             defer { turn?.pass() }
-            let current = WriteJob(
-                context: context, request: original, exchange: exchange, clientKey: clientKey, flights: flights,
-                upload: upload, after: earlier)
             // A temporary target may have become real meanwhile.
+            let current = job.isUnmoved ? job : job.renewed()
             guard current.key == job.key, !current.isGone else {
                 job = current
                 continue
@@ -31,6 +29,11 @@ extension WriteJob {
             let loaded = try await current.loaded(with: turn)
             return try await loaded.write(sent, kind, isBehind: turn == nil && kind != .create, deadline: deadline)
         }
+    }
+
+    /// Whether its target is what it was when it was asked for.
+    private var isUnmoved: Bool {
+        request === original && context.queue.resolve(original.target, of: original.key.partition) == .itself
     }
 
     private func checkIsThere() throws {

@@ -59,6 +59,13 @@ final class WriteJob: Sendable {
         self.turn = turn
     }
 
+    /// The same write, for what its target means now.
+    func renewed(after earlier: KeyRecord? = nil) -> WriteJob {
+        WriteJob(
+            context: context, request: original, exchange: exchange, clientKey: clientKey, flights: flights,
+            upload: upload, after: earlier ?? self.earlier)
+    }
+
     /// With the entry as it is now, and the turn.
     func loaded(with turn: ResourceTurn?) async throws -> WriteJob {
         if context.store.isAbsent(key) { return WriteJob(self, entry: nil, turn: turn) }
@@ -95,10 +102,7 @@ final class WriteJob: Sendable {
             try await answer(for: operation, deadline: preferences.wait.map { context.clock.now + $0 })
         case .answered(let kept, let operation): try await replay(kept, operation)
         case .unknownOutcome(let record):
-            let again = WriteJob(
-                context: context, request: original, exchange: exchange, clientKey: clientKey, flights: flights,
-                upload: upload, after: record)
-            try await again.perform(sent, deadline: context.clock.now + laneWait)
+            try await renewed(after: record).perform(sent, deadline: context.clock.now + laneWait)
         case .reused:
             throw Problem(
                 .keyReused, "A key names one request: method, target, preconditions and body. Use a new one.")

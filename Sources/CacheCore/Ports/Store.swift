@@ -119,16 +119,16 @@ package struct TargetAlias: Sendable, Hashable {
     }
 }
 
-/// One change of a commit.
+/// One change of a commit. What is large lies apart: changes are handed on in arrays, and most are of operations.
 package enum StoreChange: Sendable {
     /// Stores a copy, in place of the one with equal selecting fields; sets lastSync to its responseTime.
-    case putCopy(EntryKey, ServerCopy)
+    indirect case putCopy(EntryKey, ServerCopy)
     /// Stores a copy that a list gave, as `Entry.take(listed:)` has it.
-    case putListed(EntryKey, ServerCopy)
+    indirect case putListed(EntryKey, ServerCopy)
     /// A whole list lacks what else is kept as a member of the collection with that path: `Entry.drop(gone:)`.
-    case dropMembers(PartitionID, path: String, except: Set<Target>, gone: ServerCopy?)
+    indirect case dropMembers(PartitionID, path: String, except: Set<Target>, gone: ServerCopy?)
     /// Stores parts of a copy (see `Entry.keep`), and sets lastSync likewise. `putCopy` removes them.
-    case putParts(EntryKey, PartialCopy)
+    indirect case putParts(EntryKey, PartialCopy)
     /// Removes the parts with these selecting fields.
     case removeParts(EntryKey, selecting: [HTTPField])
     /// Marks every copy of the entry expired; removes none. Parts go.
@@ -140,14 +140,14 @@ package enum StoreChange: Sendable {
     /// Removes the copies of an entry as eviction does, unless it is pinned, an unfinished operation or an open conflict speaks of
     /// it, or the origin confirmed a copy at or after that time (seconds since 1970): `Entry.goes`.
     case evict(EntryKey, ifOlderThan: Double)
-    case setPolicy(EntryKey, PolicyLayer)
+    indirect case setPolicy(EntryKey, PolicyLayer)
     /// `for`: what led to the entry (`Pins`); nil: the entry itself.
     case setPin(EntryKey, PinPriority?, for: Target? = nil)
     /// Inserts or replaces by id.
     case putOperation(Operation)
     /// Inserts or replaces by id.
-    case putConflict(Conflict)
-    case putKeyRecord(KeyRecord)
+    indirect case putConflict(Conflict)
+    indirect case putKeyRecord(KeyRecord)
     case removeKeyRecord(PartitionID, key: String)
     case putAlias(TargetAlias)
     /// Hands everything of one partition to another (adopt).

@@ -39,13 +39,13 @@ package enum IDs {
         var milliseconds: UInt64 = 0
         var high: UInt16 = 0
         var low: UInt64 = 0
-        /// Where the steps of this millisecond come from: asking the system for each costs a call.
-        var seed: UInt64 = 0
+        /// Where the steps of this millisecond come from, once there is one: asking the system for each costs a call.
+        var seed: UInt64?
 
         /// In 1 ... 2^40 (SplitMix64).
         mutating func step() -> UInt64 {
-            seed &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = seed
+            var mixed = (seed ?? .random(in: 0...(.max))) &+ 0x9E37_79B9_7F4A_7C15
+            seed = mixed
             mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
             mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
             return (mixed ^ mixed >> 31) >> 24 + 1
@@ -60,8 +60,7 @@ package enum IDs {
             // A clock that was set back does not make ids that sort before earlier ones.
             if milliseconds > last.milliseconds {
                 last = Last(
-                    milliseconds: milliseconds, high: .random(in: 0...(.max >> 1)), low: .random(in: 0...(.max)),
-                    seed: .random(in: 0...(.max)))
+                    milliseconds: milliseconds, high: .random(in: 0...(.max >> 1)), low: .random(in: 0...(.max)))
             } else {
                 let (low, overflow) = last.low.addingReportingOverflow(last.step())
                 last.low = low

@@ -225,8 +225,8 @@ package struct Claim: Sendable {
     }
 }
 
-/// What delivery found out about a claimed operation.
-package enum DeliveryOutcome: Sendable {
+/// What delivery found out about a claimed operation. It waits with others to be recorded, and lies apart: some kinds are large.
+package indirect enum DeliveryOutcome: Sendable {
     /// In effect at the origin. `copies`: what happens to server copies in the same commit. `newTarget`, `memberName`: of a create.
     /// `newBase`: what the next of the lane uses as its base. `unseen`: the version that a look found there instead of what was
     /// sent; the next of the lane, made without having seen it, is in conflict with it. `isUnseen`: the answer named no version, and
