@@ -124,6 +124,23 @@ struct GateTests {
         #expect(fixture.hot("/resources/a") == nil)
     }
 
+    @Test("the 304 of a published hit has each field of the answer but those of its content (RFC 9110 15.4.5)")
+    func notModifiedFields() async throws {
+        try await fixture.know(
+            "/a", "stored",
+            ["ETag": "\"1\"", "Content-Type": "text/plain", "Last-Modified": "Thu, 01 Jan 1970 00:00:00 GMT"], age: 10)
+        _ = await fixture.ask("/resources/a")
+        func names(_ answer: String) -> Set<String> {
+            let head = answer.split(separator: "\r\n", omittingEmptySubsequences: false).dropFirst().prefix { $0 != "" }
+            return Set(head.map { String($0.prefix { $0 != ":" }) })
+        }
+        let whole = names(try #require(fixture.hot("/resources/a")))
+        let fields = [("Host", "localhost"), ("If-None-Match", "\"1\"")]
+        let notModified = names(try #require(fixture.hot("/resources/a", fields)))
+        #expect(notModified.contains("ETag"))
+        #expect(notModified == whole.subtracting(["Content-Type", "Content-Length", "Last-Modified", "Accept-Ranges"]))
+    }
+
     @Test(
         "what could change the answer takes the slow way",
         arguments: [
