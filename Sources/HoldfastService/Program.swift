@@ -10,6 +10,10 @@ package enum Program {
     /// Runs to the end of the process. Its exit status is 0, 1 for a failure at start, 2 for arguments that can't be used.
     /// To be called on the main thread, before any other thread exists: that thread waits for signals from then on.
     package static func main(arguments: [String]) -> Never {
+        if let lack = ThreadRoom.lack {
+            write("holdfast: the threads it needs can't be had, raise the limit of processes: \(lack)\n", to: 2)
+            exit(1)
+        }
         let signals = Signals()
         Task { exit(await run(arguments, signals)) }
         signals.wait()

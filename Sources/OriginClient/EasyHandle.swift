@@ -48,7 +48,7 @@ import HTTPModel
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_PATH_AS_IS, 1)
         set(CURLOPT_HTTP_VERSION, options.base.isTLS ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)
-        set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(options.connectTimeout * 1000)))
+        set(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(min(options.connectTimeout * 1000, Double(Int32.max)))))
         set(CURLOPT_BUFFERSIZE, 64 << 10)
         set(CURLOPT_NOSIGNAL, 1)
         set(CURLOPT_NOPROGRESS, 1)

@@ -2,7 +2,8 @@ import CCurl
 import CacheCore
 import Glibc
 
-/// The transfer thread: one multi handle, its transfers and their deadlines. Everything in it is confined to that thread.
+/// The transfer thread: one multi handle, its transfers and their deadlines. Everything in it is confined to that thread, once it
+/// is made.
 @safe final class TransferLoop {
     /// Seconds of the monotonic clock, read once a turn.
     private(set) var now = 0.0

@@ -13,25 +13,20 @@ final class TransferThread: Sendable {
     let mailbox = Mailbox()
     private let thread: Mutex<pthread_t?>
 
-    private final class Start: Sendable {
-        let options: OriginOptions
-        let mailbox: Mailbox
-        init(options: OriginOptions, mailbox: Mailbox) {
-            self.options = options
-            self.mailbox = mailbox
-        }
-    }
-
     /// libcurl's own set-up, once in a process and before any other call.
     private static let isLibraryReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
 
     init(_ options: OriginOptions) throws(OriginStartError) {
         guard Self.isLibraryReady else { throw OriginStartError("libcurl can't be set up") }
-        let start = unsafe Unmanaged.passRetained(Start(options: options, mailbox: mailbox))
+        guard let made = TransferLoop(options, mailbox: mailbox) else {
+            throw OriginStartError("libcurl has no memory or no descriptors, raise the limits of the process")
+        }
+        // From here on the new thread's alone.
+        let loop = unsafe Unmanaged.passRetained(made)
         var thread = pthread_t()
-        let code = unsafe pthread_create(&thread, nil, runTransferLoop, start.toOpaque())
+        let code = unsafe pthread_create(&thread, nil, runTransferLoop, loop.toOpaque())
         guard code == 0 else {
-            unsafe start.release()
+            unsafe loop.release()
             throw OriginStartError(
                 unsafe "no thread could be started, raise the limit of processes: \(String(cString: strerror(code)))")
         }
@@ -46,17 +41,9 @@ final class TransferThread: Sendable {
         guard let thread = thread.withLock({ $0.take() }) else { return }
         pthread_join(thread, nil)
     }
-
-    fileprivate static func run(_ context: UnsafeMutableRawPointer) {
-        let start = unsafe Unmanaged<Start>.fromOpaque(context).takeRetainedValue()
-        guard let loop = TransferLoop(start.options, mailbox: start.mailbox) else {
-            fatalError("libcurl has no memory")
-        }
-        loop.run()
-    }
 }
 
 private func runTransferLoop(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    if let context = unsafe context { unsafe TransferThread.run(context) }
+    if let context = unsafe context { unsafe Unmanaged<TransferLoop>.fromOpaque(context).takeRetainedValue().run() }
     return nil
 }

@@ -51,7 +51,7 @@ static int number_of(const char *name) {
         const char *name;
         int number;
     } known[] = {{"ENOSPC", ENOSPC}, {"EIO", EIO},   {"EMFILE", EMFILE}, {"EROFS", EROFS},
-                 {"EACCES", EACCES}, {"ENOENT", ENOENT}, {"EINTR", EINTR}, {"ENOMEM", ENOMEM},
+                 {"EACCES", EACCES}, {"ENOENT", ENOENT}, {"EINTR", EINTR}, {"ENOMEM", ENOMEM}, {"EAGAIN", EAGAIN},
                  {"short", SHORT},   {"killed", ENDS_AFTER}, {"kill", ENDS_BEFORE}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].name, name) == 0) return known[i].number;
@@ -332,24 +332,18 @@ int mkdir(const char *path, mode_t mode) { return change("create", "mkdir", path
 
 // MARK: Threads
 
-bool faults_can_forbid_threads(void) {
 #if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-    return false;
+bool faults_can_forbid_threads(void) { return false; }
 #else
-    return true;
-#endif
-}
+bool faults_can_forbid_threads(void) { return true; }
 
-void faults_forbid_threads(bool forbids) {
-    static size_t usual;
-    pthread_attr_t attributes;
-    if (pthread_getattr_default_np(&attributes) != 0) abort();
-    if (usual == 0) pthread_attr_getstacksize(&attributes, &usual);
-    // More than there are addresses.
-    pthread_attr_setstacksize(&attributes, forbids ? (size_t)1 << 48 : usual);
-    if (pthread_setattr_default_np(&attributes) != 0) abort();
-    pthread_attr_destroy(&attributes);
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument) {
+    static int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    if (!next) *(void **)&next = dlsym(RTLD_NEXT, "pthread_create");
+    int what = is_watching() ? judge("thread", attributes ? "attributed" : "plain") : PASSES;
+    return what > 0 ? what : next(thread, attributes, run, argument);
 }
+#endif
 
 // MARK: Sockets
 

@@ -33,6 +33,12 @@ def operations():
     return sorted(found, key=lambda one: "[^/]+" in one[0].pattern)
 
 
+def resolved(node):
+    """What a node is, or what its $ref names."""
+    names = node["$ref"].split("/")[1:] if "$ref" in node else []
+    return functools.reduce(lambda found, name: found[name], names, document()) if names else node
+
+
 def is_named(method, path, status):
     path = path.split("?")[0]
     if status in statuses_of_any() or path.startswith(ORIGINS):

@@ -53,7 +53,7 @@ def away_with_copies(edits):
 
 def evict_each(edits):
     for name in ("/items/1", "/items/2", edits.created):
-        edits.holdfast.call("DELETE", f"/cache/entries?target={name}")
+        edits.holdfast.call("DELETE", f"/cache/entry?target={name}")
 
 
 def expire_at_restart(edits):

@@ -18,11 +18,20 @@ import Testing
     @Test(.enabled(if: faults_can_forbid_threads()))
     func `Without a thread to be had it is not started, and says so`() throws {
         let options = try OriginOptions(base: "http://127.0.0.1:1")
-        faults_forbid_threads(true)
+        faults_set("thread plain EAGAIN")
         let error = #expect(throws: OriginStartError.self) { try CurlOrigin(options) }
-        faults_forbid_threads(false)
+        faults_set("")
         #expect(error?.description.hasPrefix("no thread could be started") == true)
         try CurlOrigin(options).shutdown()
+    }
+
+    @Test func `Times without end are no trouble`() async throws {
+        let origin = ScriptedOrigin { _ in .answer(200) }
+        var options = try OriginOptions(base: "http://127.0.0.1:\(origin.port)")
+        (options.connectTimeout, options.firstByteTimeout, options.idleTimeout) = (1e300, 1e300, 1e300)
+        options.totalTimeout = 1e300
+        let client = try CurlOrigin(options)
+        #expect(try await client.send(request(.get, "/")).status == 200)
     }
 
     @Test func `A name that does not exist is unreachable`() async throws {

@@ -91,10 +91,18 @@ extension ManagementService {
             throw Problem(.badRequest, "state is one of \(Self.states.joined(separator: ", ")).")
         }
         let page = try await EntryListing(context: context, filter: try filter(call), matches: matching(call))
-            .page(after: call.query["after"], limit: try call.limit())
+            .page(after: try call.query["after"].map { try Self.place($0) }, limit: try call.limit())
         var items: [JSONValue] = []
         for entry in page.items { items.append(try await json(entry)) }
-        return ManagementCall.list(items, next: page.next)
+        return ManagementCall.list(items, next: page.next.map { Base64.encodeURL($0.utf8) })
+    }
+
+    /// Where a page begins: `next` of the one before, in which no character has to be encoded in a query.
+    private static func place(_ next: String) throws -> String {
+        guard let bytes = Base64.decodeURL(next), let place = String(validating: bytes, as: UTF8.self) else {
+            throw Problem(.badRequest, "after is next of the page before.")
+        }
+        return place
     }
 
     /// Clean entries only; pinned ones stay.

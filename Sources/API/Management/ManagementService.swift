@@ -58,6 +58,7 @@ package struct ManagementService: ManagementHandler {
                 .methodNotAllowed, "Allowed here: \(allowed.joined(separator: ", ")).",
                 fields: ["Allow": allowed.joined(separator: ", ")])
         }
+        try PageParameters.check(query, asked, segments)
         let reply = try await handler(ManagementCall(context, exchange, query: query, access: access))
         try await reply.send(to: exchange, from: context.store)
     }

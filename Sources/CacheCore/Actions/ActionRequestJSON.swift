@@ -79,7 +79,9 @@ extension ActionRequest {
     private static func pattern(_ json: JSONValue) throws -> PathPattern {
         guard let text = try text("pattern", json) else { return PathPattern("/**") }
         guard text.utf8.first == UInt8(ascii: "/") else { throw refusal("pattern is a path pattern such as /items/**") }
-        return PathPattern(text)
+        let pattern = PathPattern(text)
+        guard pattern.isWellFormed else { throw refusal("in a pattern \(PathPattern.rules)") }
+        return pattern
     }
 
     private static func file(_ json: JSONValue) throws -> String {

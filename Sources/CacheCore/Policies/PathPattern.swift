@@ -40,6 +40,14 @@ extension PathPattern {
 
     private static func isAny(_ segment: Substring.UTF8View) -> Bool { segment.elementsEqual("*".utf8) }
 
+    /// What `isWellFormed` asks for, as a text.
+    package static let rules = "* is a whole segment, ** one at the end"
+
+    /// Whether each `*` means something: in any other place it would stand for itself, and the pattern for nothing.
+    package var isWellFormed: Bool {
+        shape.fixed.allSatisfy { Self.isAny($0) || !$0.contains(UInt8(ascii: "*")) }
+    }
+
     /// How narrow the pattern is, to find the most specific of several: segments that are given count most, then `*`.
     package var specificity: Int {
         Self.segments(of: text[...]).reduce(0) { sum, part in

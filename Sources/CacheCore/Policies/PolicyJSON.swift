@@ -66,6 +66,7 @@ extension PolicyTable.Rule {
             throw Problem(.badPolicy, "Each of policies is an object with a path, like {\"path\":\"/items/**\", …}.")
         }
         self.init(pattern: PathPattern(path), layer: PolicyLayer())
+        guard pattern.isWellFormed else { throw Problem(.badPolicy, "\(path): \(PathPattern.rules).") }
         for member in members where member.name != "path" { try layer.read(member) }
     }
 }

@@ -27,6 +27,7 @@ extension StoreRequest {
         guard !paths.isEmpty, paths.count == json["paths"]?.array?.count, paths.allSatisfy({ $0.utf8.first == 0x2F })
         else { throw Self.refusal("paths is a list of patterns such as /users/7/**") }
         self.init(name: name, paths: paths.map { PathPattern($0) })
+        guard self.paths.allSatisfy(\.isWellFormed) else { throw Self.refusal("in paths \(PathPattern.rules)") }
         if let value = json["type"] {
             guard let type = value.string.flatMap({ StoreType(rawValue: $0.asciiLowercased) }) else {
                 throw Self.refusal("type is sqlite or memory")

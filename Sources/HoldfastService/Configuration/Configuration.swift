@@ -80,12 +80,13 @@ package struct Configuration: Sendable {
 
     /// Design 13: any other address than loopback needs tokens.
     private mutating func checkAddresses() throws(ConfigurationError) {
-        for text in listen + (manageListen.map { [$0] } ?? []) {
+        let manage = manageListen.map { [(key: "manageListen", text: $0)] } ?? []
+        for (key, text) in listen.map({ (key: "listen", text: $0) }) + manage {
             let address: ListenAddress
-            do { address = try ListenAddress(parsing: text) } catch { throw ConfigurationError("listen: \(error)") }
+            do { address = try ListenAddress(parsing: text) } catch { throw ConfigurationError("\(key): \(error)") }
             guard address.isLoopback || isInsecure || !settings.accessTokens.isEmpty else {
                 throw ConfigurationError(
-                    "listen: \(text) is reached by others: set accessTokens (HOLDFAST_ACCESS_TOKENS), or --insecure")
+                    "\(key): \(text) is reached by others: set accessTokens (HOLDFAST_ACCESS_TOKENS), or --insecure")
             }
             if let host = address.host { settings.listenHosts.append(host.asciiLowercased) }
         }

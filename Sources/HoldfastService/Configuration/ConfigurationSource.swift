@@ -57,6 +57,9 @@ struct ConfigurationSource {
             guard ConfigurationKeys.all.contains(member.name) else {
                 throw ConfigurationError("\(path): \(member.name): there is no such key")
             }
+            guard values[member.name] == nil else {
+                throw ConfigurationError("\(path): \(member.name): is there twice, leave one")
+            }
             values[member.name] = Value(json: member.value, place: path)
         }
     }

@@ -10,17 +10,18 @@ struct SettingsReader {
         settings.policies = try policies()
         settings.periodicRefreshPolicy = try periodicRefreshPolicy() ?? settings.periodicRefreshPolicy
         settings.periodicRefreshInterval = try periodicRefreshInterval() ?? settings.periodicRefreshInterval
-        settings.collections = try list("collections", collection)
-        settings.partitionBy = try list("partitionBy", partitionRule)
-        settings.credentials = try list("credentials", credential)
+        settings.collections = try list("collections", of: ["path", "items", "item", "id"], collection)
+        settings.partitionBy = try list(
+            "partitionBy", of: ["path", "basic", "jwt", "cookies", "header"], partitionRule)
+        settings.credentials = try list("credentials", of: ["header", "file", "command"], credential)
         settings.credentialFields = try source.strings("credentialFields") ?? []
         settings.secretFields = try source.strings("secretFields") ?? []
         settings.secretParameters = try source.strings("secretParameters") ?? settings.secretParameters
         settings.urlFields = try source.strings("urlFields") ?? settings.urlFields
         settings.targetedFields = try source.strings("targetedFields") ?? []
         settings.accessTokens = try accessTokens()
-        settings.allowedHosts = (try source.strings("allowedHosts") ?? []).map(\.asciiLowercased)
-        settings.allowedOrigins = try source.strings("allowedOrigins") ?? []
+        settings.allowedHosts = try allowedHosts()
+        settings.allowedOrigins = try allowedOrigins()
         settings.reservedParameters = try source.bool("reservedParameters") ?? true
         settings.maxJSONSize = try source.size("maxJSONSize") ?? settings.maxJSONSize
         settings.maxBodySize = try source.size("maxBodySize") ?? settings.maxBodySize
@@ -64,12 +65,20 @@ struct SettingsReader {
     }
 
     private func list<Item>(
-        _ key: String, _ read: (JSONValue) -> Result<Item, ConfigurationError>
+        _ key: String, of names: [String], _ read: (JSONValue) -> Result<Item, ConfigurationError>
     ) throws(ConfigurationError) -> [Item] {
         guard let json = source[key] else { return [] }
         guard let elements = json.array else { throw source.error(key, "must be a list of objects") }
         var items: [Item] = []
-        for element in elements { items.append(try read(element).get()) }
+        for element in elements {
+            for member in element.members ?? [] where !names.contains(member.name) {
+                throw source.error(key, "\(member.name) is not one of \(names.joined(separator: ", "))")
+            }
+            if let path = element["path"]?.string, !PathPattern(path).isWellFormed {
+                throw source.error(key, "\(path): \(PathPattern.rules)")
+            }
+            items.append(try read(element).get())
+        }
         return items
     }
 
@@ -86,6 +95,8 @@ struct SettingsReader {
     }
 
     private func partitionRule(_ json: JSONValue) -> Result<PartitionRule, ConfigurationError> {
+        let needed = #"each needs one of "basic":"user", "jwt":[…], "cookies":[…], "header":"…""#
+        guard json.members?.count(where: { $0.name != "path" }) == 1 else { return failure("partitionBy", needed) }
         let part: IdentityPart
         if json["basic"]?.string == "user" {
             part = .basicUser
@@ -96,7 +107,7 @@ struct SettingsReader {
         } else if let name = json["header"]?.string, Self.isFieldName(name) {
             part = .header(name)
         } else {
-            return failure("partitionBy", #"each needs one of "basic":"user", "jwt":[…], "cookies":[…], "header":"…""#)
+            return failure("partitionBy", needed)
         }
         return .success(PartitionRule(path: PathPattern(json["path"]?.string ?? "/**"), part: part))
     }
@@ -116,11 +127,13 @@ struct SettingsReader {
         guard let header = json["header"]?.string, Self.isFieldName(header) else {
             return failure("credentials", "each needs a header, the name of a field")
         }
-        if let file = json["file"]?.string { return .success(CredentialSource(header: header, source: .file(file))) }
-        if let words = json["command"]?.array?.compactMap(\.string), !words.isEmpty {
+        if let file = json["file"]?.string, json["command"] == nil {
+            return .success(CredentialSource(header: header, source: .file(file)))
+        }
+        if let words = json["command"]?.array?.compactMap(\.string), !words.isEmpty, json["file"] == nil {
             return .success(CredentialSource(header: header, source: .command(words)))
         }
-        return failure("credentials", "each needs a file, or a command as a list of words")
+        return failure("credentials", "each needs either a file, or a command as a list of words")
     }
 
     /// Texts, or `{"token":"…","readOnly":true}`.
@@ -141,17 +154,60 @@ struct SettingsReader {
         return tokens
     }
 
+    /// Names as the Host field has them, without the port, which is not looked at.
+    private func allowedHosts() throws(ConfigurationError) -> [String] {
+        let hosts = try source.strings("allowedHosts") ?? []
+        for host in hosts {
+            let name = host.hasPrefix("[") && host.hasSuffix("]") ? "v6" : host
+            guard !name.isEmpty, !name.utf8.contains(where: { ":/*@".utf8.contains($0) }) else {
+                throw source.error("allowedHosts", "\(host): each is the name of a host, without scheme, port and path")
+            }
+        }
+        return hosts.map(\.asciiLowercased)
+    }
+
+    /// As the Origin field has them.
+    private func allowedOrigins() throws(ConfigurationError) -> [String] {
+        let origins = try source.strings("allowedOrigins") ?? []
+        for origin in origins {
+            let parts = origin.split(separator: ":", maxSplits: 1)
+            guard parts.count == 2, parts[1].hasPrefix("//"), parts[1].utf8.count > 2,
+                !parts[1].dropFirst(2).utf8.contains(where: { "/*".utf8.contains($0) })
+            else {
+                throw source.error(
+                    "allowedOrigins", "\(origin): each is SCHEME://HOST[:PORT], without a path, as browsers send it")
+            }
+        }
+        return origins
+    }
+
+    private static let probeKeys = ["target", "status", "header", "maxInterval"]
+
     private func probe() throws(ConfigurationError) -> ProbeSettings {
         var probe = ProbeSettings()
         guard let json = source["probe"] else { return probe }
-        if let text = json["target"]?.string {
-            guard text.isEmpty || text.hasPrefix("/") || text.hasPrefix("?") else {
+        guard let members = json.members else { throw source.error("probe", "must be an object") }
+        for member in members where !Self.probeKeys.contains(member.name) {
+            throw source.error("probe", "\(member.name) is not one of \(Self.probeKeys.joined(separator: ", "))")
+        }
+        if let target = json["target"] {
+            guard let text = target.string, text.isEmpty || text.hasPrefix("/") || text.hasPrefix("?") else {
                 throw source.error("probe", "target must begin with / or ?")
             }
             probe.target = Target(unchecked: text)
         }
-        probe.status = json["status"]?.int
-        if let member = json["header"]?.members?.first { probe.header = (member.name, member.value.string ?? "") }
+        if let status = json["status"] {
+            guard let number = status.int, (200...599).contains(number) else {
+                throw source.error("probe", "status must be a status from 200 to 599")
+            }
+            probe.status = number
+        }
+        if let header = json["header"] {
+            guard let fields = header.members, fields.count == 1, let value = fields[0].value.string,
+                Self.isFieldName(fields[0].name)
+            else { throw source.error("probe", #"header must be one field, like {"X-Site":"mine"}"#) }
+            probe.header = (fields[0].name, value)
+        }
         if let interval = json["maxInterval"] {
             guard let seconds = interval.double, seconds > 0 else {
                 throw source.error("probe", "maxInterval must be a number of seconds above 0")

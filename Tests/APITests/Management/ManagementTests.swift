@@ -87,15 +87,32 @@ struct ManagementTests {
         #expect(try await fixture.writes.store.entry(fixture.writes.key("/items/1")) == nil)
     }
 
-    @Test("a list is paged by limit and after")
+    @Test(
+        "a parameter that a page does not take is refused, so that a misspelt one never widens what is deleted",
+        arguments: [
+            "/cache/entries?prefx=/items/", "/cache/operations?state=failed", "/cache/entry?target=/a&Discard=true",
+        ])
+    func parameters(path: String) async throws {
+        try await fixture.writes.know("/a", "{}", etag: "\"1\"")
+        fixture.writes.network.force(offline: true)
+        _ = try await fixture.writes.send(.put, "/b", "{}")
+        let reply = try await fixture.send(.delete, path)
+        #expect(reply.status == 400)
+        #expect(reply.json["detail"]?.string?.contains("is no parameter here") == true)
+        #expect(try await fixture.writes.store.entry(fixture.writes.key("/a")) != nil)
+        #expect(fixture.writes.queue.localEdit(of: fixture.writes.key("/b")) != nil)
+    }
+
+    @Test("a list is paged by limit and after, which takes next as it stands")
     func pages() async throws {
-        for target in ["/a", "/b", "/c"] { try await fixture.writes.know(target, "{}", etag: "\"1\"") }
+        for target in ["/a", "/b%26x=1", "/c"] { try await fixture.writes.know(target, "{}", etag: "\"1\"") }
         let first = try await fixture.send(.get, "/cache/entries?limit=2")
         #expect(first.json["items"]?.array?.count == 2)
         let next = try #require(first.json["next"]?.string)
-        let rest = try await fixture.send(.get, "/cache/entries?limit=2&after=\(Percent.encode(next))")
+        let rest = try await fixture.send(.get, "/cache/entries?limit=2&after=\(next)")
         #expect(rest.json["items"]?[0]?["target"]?.string == "/c")
         #expect(rest.json["next"] == nil)
+        #expect(try await fixture.send(.get, "/cache/entries?after=/b").status == 400)
     }
 
     @Test("a refresh stores what the origin answers")

@@ -16,6 +16,10 @@ final class FileOrigin: Sendable {
         var knowsRanges = true
         /// Whether it says so of itself.
         var saysRanges = false
+        /// Whether a Range counts only where If-Range names the present tag.
+        var heedsIfRange = true
+        /// What it says of a part in place of the truth.
+        var contentRange: String?
         /// Ends the body after so many bytes, of so many answers.
         var cutAfter: Int?
         var cuts = Int.max
@@ -64,7 +68,7 @@ private final class ServedFile: Sendable {
             let length = Int64(state.body.count)
             var range = 0..<length
             var status = 200
-            if state.knowsRanges, request["If-Range"].map({ $0 == state.tag }) ?? true,
+            if state.knowsRanges, !state.heedsIfRange || request["If-Range"].map({ $0 == state.tag }) ?? true,
                 let set = request["Range"].flatMap({ ByteRangeSet($0) })
             {
                 guard case .satisfiable(let ranges) = set.resolve(length: length) else {
@@ -73,7 +77,7 @@ private final class ServedFile: Sendable {
                 }
                 range = ranges[0]
                 status = 206
-                fields["Content-Range"] = ContentRange(range, length: length).text
+                fields["Content-Range"] = state.contentRange ?? ContentRange(range, length: length).text
             }
             fields["Content-Length"] = String(range.count)
             var bytes = Array(state.body[Int(range.lowerBound)..<Int(range.upperBound)])

@@ -118,6 +118,22 @@ struct PartialReadTests {
         try await fixture.settle("/a") { $0.parts.allSatisfy { $0.validator == "\"2\"" } }
     }
 
+    @Test(
+        "a part of another version or another length is not put beside those that are here",
+        arguments: [("\"2\"", 0), ("\"1\"", 1)])
+    func otherPart(tag: String, longer: Int) async throws {
+        let origin = try await startLong {
+            $0.body = $0.body.reversed() + [UInt8](repeating: 0, count: longer)
+            $0.tag = tag
+            $0.heedsIfRange = false
+        }
+        let answer = await get("bytes=262140-262149")
+        #expect(answer.body == Array(origin.body[262_140..<262_150]))
+        #expect(answer.fields["Content-Range"] == "bytes 262140-262149/\(Self.long + longer)")
+        let whole = await get()
+        #expect(whole.body == origin.body)
+    }
+
     @Test("a download that was cut goes on where it ended", arguments: [1_000, 1 << 20 + 1])
     func resumed(length: Int) async throws {
         let origin = FileOrigin(fixture, length: length)

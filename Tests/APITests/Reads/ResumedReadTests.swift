@@ -79,6 +79,32 @@ struct ResumedReadTests {
         #expect(await fixture.ask("/files/a").fields["ETag"] == "\"2\"")
     }
 
+    private static let falseRests: [(tag: String, contentRange: String?)] = [
+        ("\"2\"", nil), ("W/\"1\"", nil), ("\"1\"", "bytes 700000-2097151/2097153"),
+        ("\"1\"", "bytes 700000-2097151/*"), ("\"1\"", "bytes 699999-2097150/2097152"),
+    ]
+
+    @Test("a part of another version, another length or another place is not taken for the rest", arguments: falseRests)
+    func otherRest(tag: String, contentRange: String?) async {
+        let latch = Latch()
+        let origin = file {
+            $0.cutAfter = 700_000
+            $0.latch = latch
+            $0.heedsIfRange = false
+        }
+        let client = fixture.start(fixture.exchange("/files/a"))
+        await eventually { !client.soFar.body.isEmpty }
+        origin.change {
+            $0.tag = tag
+            $0.contentRange = contentRange
+            $0.cuts = 0
+        }
+        latch.open()
+        let answer = await client.answer()
+        #expect(answer.wasAborted && answer.body.count == 700_000)
+        #expect(origin.ranges == ["", "bytes=700000-"])
+    }
+
     @Test("a transfer that never comes far is given up after five tries, and its beginning is kept")
     func hopeless() async throws {
         let origin = file { $0.cutAfter = 10 }

@@ -180,9 +180,9 @@ import Testing
 
     @Test(.enabled(if: faults_can_forbid_threads()))
     func `A store for which there is no thread is refused, and can be opened when there is one`() async throws {
-        faults_forbid_threads(true)
+        faults_set("thread plain EAGAIN")
         let error = #expect(throws: StoreOpenError.self) { try folder.open() }
-        faults_forbid_threads(false)
+        heal()
         #expect(error?.description.contains("no thread could be started") == true)
         let store = try folder.open()
         #expect(await accept(1, in: store) == nil)
