@@ -3,7 +3,7 @@ import HTTPModel
 
 /// Bodies, short and long.
 extension StoreContract {
-    private static let lengths = [0, 1, 16_384, 16_385, 700_000]
+    private static let lengths = [0, 1, 16_384, 16_385, 65_536, 65_537, 1 << 20, 1_900_000]
 
     static let bodyRules = [
         StoreRule("Bodies of any length are read back whole and in part once they are referred to") { store in
@@ -18,7 +18,7 @@ extension StoreContract {
                 let copy = ServerCopy(
                     status: 200, fields: [:], content: content, requestTime: 1, responseTime: 2, epoch: 1)
                 try await store.commit([.putCopy(key("/\(length)"), copy)], durable: true)
-                try require(try await store.bytes(of: content, limit: 1 << 20) == bytes, "\(length) bytes")
+                try require(try await store.bytes(of: content, limit: 1 << 21) == bytes, "\(length) bytes")
                 let part = Int64(length / 3)..<Int64(length / 2)
                 let source = try await store.read(content, range: part)
                 var read: [UInt8] = []
@@ -27,7 +27,7 @@ extension StoreContract {
             }
         },
         StoreRule("What was appended can be read before and after the end") { store in
-            for pieceLength in [3, 30_000] {
+            for pieceLength in [3, 30_000, 70_000, 1_500_000] {
                 let writer = try await store.makeBody(for: .copy, length: nil)
                 for number in UInt8(1)...2 {
                     try await writer.append([UInt8](repeating: number, count: pieceLength))
