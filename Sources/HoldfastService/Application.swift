@@ -170,9 +170,14 @@ struct Application {
             [("addresses", server.boundAddresses.joined(separator: ", ")), ("origin", origin.base)])
     }
 
-    /// Takes new settings over: policies, credentials, limits of requests. Addresses and folders stay.
-    func reload(_ settings: Settings) {
-        self.settings.replace(settings)
+    /// Takes new settings over: policies, credentials, limits of requests. Addresses and folders stay. Where they can't be read all stays.
+    func reload(_ read: () throws(ConfigurationError) -> Configuration) {
+        do throws(ConfigurationError) {
+            settings.replace(try read().onAddresses(of: configuration).settings)
+        } catch {
+            return log.write(.error, "not reloaded", [("error", "\(error)")])
+        }
+        log.write(.info, "reloaded", [])
         view.invalidateAll()
         hub.emit(.settings(.policies))
         refresher.wake()

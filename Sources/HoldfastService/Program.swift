@@ -53,10 +53,8 @@ package enum Program {
         for await signal in signals.stream {
             switch signal {
             case SIGHUP:
-                do {
-                    application.reload(try Configuration(flags: options.values, environment: environment).settings)
-                } catch {
-                    write("holdfast: not reloaded: \(error)\n", to: 2)
+                application.reload { () throws(ConfigurationError) in
+                    try Configuration(flags: options.values, environment: environment)
                 }
             case SIGUSR1: await application.saveInBackground()
             default:

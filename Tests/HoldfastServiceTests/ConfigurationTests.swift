@@ -95,6 +95,11 @@ import Testing
             (#"{"origin":"http://a","partitionBy":[{"jwt":["sub"],"basic":"user"}]}"#, "each needs one of"),
             (#"{"origin":"http://a","credentials":[{"header":"A","file":"/x","command":["y"]}]}"#, "either a file"),
             (#"{"origin":"http://a","stores":[{"name":"s","paths":["/a/**/b"]}]}"#, "in paths * is a whole segment"),
+            (#"{"origin":"http://a","collections":[{"path":"/v1","items":["/d"]}]}"#, "items must be a JSON pointer"),
+            (#"{"origin":"http://a","partitionBy":[{"path":["/a"],"basic":"user"}]}"#, "path must be a text"),
+            (#"{"origin":"http://a","credentials":[{"header":"A","command":["x",1]}]}"#, "either a file"),
+            (#"{"origin":"http://a","accessTokens":12345678}"#, "accessTokens: must be a list"),
+            (#"{"origin":"http://a","accessTokens":{"token":"12345678"}}"#, "accessTokens: must be a list"),
             (#"{"origin":"http://a","allowedHosts":["b.example:80"]}"#, "b.example:80: each is the name of a host"),
             (#"{"origin":"http://a","allowedOrigins":["*"]}"#, "allowedOrigins: *: each is SCHEME://HOST"),
             (#"{"origin":"http://a","allowedOrigins":["http://b/"]}"#, "http://b/: each is SCHEME://HOST"),
@@ -114,6 +119,19 @@ import Testing
         #expect(message(arguments)?.contains("accessTokens") == true)
         #expect(message(arguments + ["--insecure"]) == nil)
         #expect(message(arguments, ["HOLDFAST_ACCESS_TOKENS": "a-long-secret"]) == nil)
+    }
+
+    @Test func `a reload keeps the addresses, and the tokens that they need`() throws {
+        let token = ["HOLDFAST_ACCESS_TOKENS": "a-secret"]
+        let running = try configuration(
+            ["--origin", "http://a", "--listen", "0.0.0.0:80"],
+            token.merging(["HOLDFAST_MANAGE_LISTEN": "[::1]:81"]) { $1 })
+        let read = try configuration(["--origin", "http://a", "--listen", "127.0.0.1:80"], token)
+        let kept = try read.onAddresses(of: running)
+        #expect(kept.settings.manageListener == running.settings.manageListener)
+        #expect(kept.settings.listenHosts == running.settings.listenHosts)
+        let open = try configuration(["--origin", "http://a", "--listen", "127.0.0.1:80"])
+        #expect(throws: ConfigurationError.self) { try open.onAddresses(of: running) }
     }
 
     @Test func `without an origin the message says which option is missing`() {

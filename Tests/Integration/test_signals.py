@@ -4,7 +4,8 @@ import json
 import signal
 import threading
 
-from service import eventually, receipt, stays
+import pytest
+from service import eventually, free_port, receipt, stays
 
 
 def test_SIGTERM_ends_it_in_order_and_loses_nothing(origin, holdfast):
@@ -35,10 +36,14 @@ def test_SIGTERM_lets_a_running_request_end(origin, holdfast):
     assert holdfast.process.wait(10) == 0
 
 
-def test_SIGHUP_takes_changed_policies_over(holdfast):
-    holdfast.config["defaultPolicy"] = {"fetchPolicy": "FETCH_FROM_CACHE"}
+def reload(holdfast):
     (holdfast.folder / "config.json").write_text(json.dumps(holdfast.config))
     holdfast.process.send_signal(signal.SIGHUP)
+
+
+def test_SIGHUP_takes_changed_policies_over(holdfast):
+    holdfast.config["defaultPolicy"] = {"fetchPolicy": "FETCH_FROM_CACHE"}
+    reload(holdfast)
     eventually(lambda: holdfast.call("GET", "/cache/policies").json().get("defaultPolicy") == {
         "fetchPolicy": "FETCH_FROM_CACHE"})
 
@@ -46,10 +51,24 @@ def test_SIGHUP_takes_changed_policies_over(holdfast):
 def test_SIGHUP_with_a_bad_file_changes_nothing_and_says_why(holdfast):
     before = holdfast.call("GET", "/cache/policies").json()
     holdfast.config["defaultPolicy"] = {"fetchPolicy": "SOMETIMES"}
-    (holdfast.folder / "config.json").write_text(json.dumps(holdfast.config))
-    holdfast.process.send_signal(signal.SIGHUP)
+    reload(holdfast)
     eventually(lambda: "not reloaded" in holdfast.log_text())
+    told = json.loads(holdfast.log_text().splitlines()[-1])
+    assert told["level"] == "error" and "config.json: defaultPolicy: fetchPolicy" in told["error"]
     assert holdfast.call("GET", "/cache/policies").json() == before
+
+
+@pytest.mark.parametrize("before, after", [(False, True), (True, False)])
+def test_SIGHUP_leaves_the_management_where_it_is(holdfast_with, before, after):
+    address = f"127.0.0.1:{free_port()}"
+    holdfast = holdfast_with(**{"manageListen": address} if before else {})
+    # What an operation that nobody knows gets from the management, and any from where it is not.
+    told = "This is served on the management address alone." if before else "There is no such operation."
+    assert holdfast.operation("x")["detail"] == told
+    holdfast.config["manageListen"] = address if after else None
+    reload(holdfast)
+    eventually(lambda: '"reloaded"' in holdfast.log_text())
+    assert holdfast.operation("x")["detail"] == told
 
 
 def test_SIGUSR1_saves_and_goes_on(origin, holdfast):

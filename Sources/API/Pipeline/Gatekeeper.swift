@@ -49,8 +49,8 @@ struct Gatekeeper: Sendable {
     }
 
     private func checkHost(_ head: RequestHead) throws {
-        let authority: String? =
-            head.target.utf8.first == UInt8(ascii: "/") ? head.fields["Host"] : URLReference(head.target).authority
+        let named = head.target.utf8.first == UInt8(ascii: "/") ? nil : URLReference(head.target).authority
+        let authority = named ?? head.fields["Host"]
         guard let authority else {
             // HTTP/1.0 needs no Host; a browser always sends one.
             if head.minorVersion == 0 { return }

@@ -51,6 +51,7 @@ extension OperationQueue {
         do {
             return try await keep(try JSONPatch(change).apply(to: base))
         } catch let error as JSONPatchError {
+            if error.kind == .malformed { throw Problem(.badJSON, "The patch is no JSON Patch: \(error).") }
             if error.kind == .tooLarge { throw Problem(.tooLarge, "Send the whole with PUT; \(error).") }
             throw Problem(.patchConflict, "The patch does not apply to the copy that is known here: \(error).")
         }

@@ -78,8 +78,17 @@ package struct Configuration: Sendable {
         try checkAddresses()
     }
 
+    /// These settings on the addresses that a running service listens on. Throws where they are not to be had there.
+    package func onAddresses(of running: Configuration) throws(ConfigurationError) -> Configuration {
+        var configuration = self
+        (configuration.listen, configuration.manageListen) = (running.listen, running.manageListen)
+        try configuration.checkAddresses()
+        return configuration
+    }
+
     /// Design 13: any other address than loopback needs tokens.
     private mutating func checkAddresses() throws(ConfigurationError) {
+        (settings.listenHosts, settings.manageListener) = ([], nil)
         let manage = manageListen.map { [(key: "manageListen", text: $0)] } ?? []
         for (key, text) in listen.map({ (key: "listen", text: $0) }) + manage {
             let address: ListenAddress

@@ -74,8 +74,9 @@ struct SettingsReader {
             for member in element.members ?? [] where !names.contains(member.name) {
                 throw source.error(key, "\(member.name) is not one of \(names.joined(separator: ", "))")
             }
-            if let path = element["path"]?.string, !PathPattern(path).isWellFormed {
-                throw source.error(key, "\(path): \(PathPattern.rules)")
+            if let path = element["path"] {
+                guard let text = path.string else { throw source.error(key, "path must be a text") }
+                guard PathPattern(text).isWellFormed else { throw source.error(key, "\(text): \(PathPattern.rules)") }
             }
             items.append(try read(element).get())
         }
@@ -85,9 +86,11 @@ struct SettingsReader {
     private func collection(_ json: JSONValue) -> Result<CollectionRule, ConfigurationError> {
         guard let path = json["path"]?.string else { return failure("collections", "each needs a path") }
         var rule = CollectionRule(path: PathPattern(path))
-        rule.items = json["items"]?.string ?? rule.items
-        rule.item = json["item"]?.string ?? rule.item
-        rule.id = json["id"]?.string ?? rule.id
+        for (name, place) in [("items", \CollectionRule.items), ("item", \.item), ("id", \.id)] {
+            guard let pointer = json[name] else { continue }
+            guard let text = pointer.string else { return failure("collections", "\(name) must be a JSON pointer") }
+            rule[keyPath: place] = text
+        }
         for pointer in [rule.items, rule.item, rule.id] where JSONPointer(pointer) == nil {
             return failure("collections", "\(pointer) is no JSON pointer")
         }
@@ -130,7 +133,8 @@ struct SettingsReader {
         if let file = json["file"]?.string, json["command"] == nil {
             return .success(CredentialSource(header: header, source: .file(file)))
         }
-        if let words = json["command"]?.array?.compactMap(\.string), !words.isEmpty, json["file"] == nil {
+        let words = json["command"]?.array?.compactMap(\.string) ?? []
+        if !words.isEmpty, words.count == json["command"]?.array?.count, json["file"] == nil {
             return .success(CredentialSource(header: header, source: .command(words)))
         }
         return failure("credentials", "each needs either a file, or a command as a list of words")
@@ -139,7 +143,9 @@ struct SettingsReader {
     /// Texts, or `{"token":"…","readOnly":true}`.
     private func accessTokens() throws(ConfigurationError) -> [AccessToken] {
         guard let json = source["accessTokens"] else { return [] }
-        let elements = json.array ?? (json.string ?? "").split(separator: ",").map { .string(String($0)) }
+        guard let elements = json.array ?? json.string?.split(separator: ",").map({ .string(String($0)) }) else {
+            throw source.error("accessTokens", #"must be a list, like ["12345678"]"#)
+        }
         var tokens: [AccessToken] = []
         for element in elements {
             guard let secret = element.string ?? element["token"]?.string, secret.utf8.count >= 8 else {

@@ -26,6 +26,15 @@ struct GateTests {
     }
 
     @Test(
+        "a target that names no host is judged by the Host field", arguments: [("localhost", 404), ("evil.test", 421)])
+    func otherForms(host: String, status: Int) async {
+        for target in ["*", "resources/a", "localhost:80"] {
+            #expect(await fixture.ask(target, ["Host": host]).status == status)
+        }
+        #expect(await fixture.ask("http://evil.test/resources/a", ["Host": host]).status == 421)
+    }
+
+    @Test(
         "web origins",
         arguments: [
             ("http://localhost:8080", 200), ("https://app.test", 200), ("null", 403), ("https://evil.test", 403),

@@ -125,7 +125,7 @@ struct AcceptanceTests {
         #expect(try await bench.text(operation.body) == #"{"b":null,"c":3}"#)
     }
 
-    @Test("a patch of an unknown type is 415, one of nothing known 409")
+    @Test("a patch of an unknown type is 415, one that is none 400, one of nothing known 409")
     func patchRefusals() async throws {
         try await bench.read("/items/1", "{}", etag: "\"1\"")
         #expect(await code { try await bench.write(.patch, "/items/1", "{}", type: "text/plain") } == .patchType)
@@ -133,6 +133,12 @@ struct AcceptanceTests {
             try await bench.write(.patch, "/items/7", "{}", type: "application/merge-patch+json")
         }
         #expect(unknown == .patchConflict)
+        for patch in ["{", #"[{"op":"frob","path":"/a"}]"#, #"[{"op":"add","path":"a","value":1}]"#, "{}"] {
+            let malformed = await code {
+                try await bench.write(.patch, "/items/1", patch, type: "application/json-patch+json")
+            }
+            #expect(malformed == .badJSON)
+        }
     }
 
     @Test("a create shows under a temporary target with the temporary id")
