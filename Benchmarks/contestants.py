@@ -1,12 +1,12 @@
 """How each contestant is configured. The configurations are fair on purpose: no access log, keep-alive without a limit, one
-worker for one core, caches in memory or in the page cache."""
+worker for each core, caches in memory or in the page cache."""
 
 import json
 
-from harness import LOAD_CORE, SERVER_CORE, ask, free_port
+from harness import ALONE, LOAD_CORE, ask, free_port
 
 NGINX = """
-worker_processes 1;
+worker_processes {workers};
 daemon off;
 pid nginx.pid;
 error_log error.log crit;
@@ -32,27 +32,27 @@ SMALL = "sendfile off; tcp_nopush off;"
 LARGE = "sendfile on; tcp_nopush on;"
 
 
-def nginx(space, name, server, http=SMALL, core=SERVER_CORE):
+def nginx(space, name, server, http=SMALL, cores=ALONE):
     port = free_port()
     prefix = space.folder / f"nginx-{port}"
     prefix.mkdir()
-    (prefix / "nginx.conf").write_text(NGINX.format(port=port, server=server, http=http))
-    return space.start(name, ["nginx", "-p", prefix, "-c", "nginx.conf"], port, core=core)
+    (prefix / "nginx.conf").write_text(NGINX.format(port=port, server=server, http=http, workers=len(cores)))
+    return space.start(name, ["nginx", "-p", prefix, "-c", "nginx.conf"], port, cores=cores)
 
 
-def nginx_static(space, root, http=SMALL):
-    return nginx(space, "nginx static", f"root {root};", http)
+def nginx_static(space, root, http=SMALL, cores=ALONE):
+    return nginx(space, "nginx static", f"root {root};", http, cores)
 
 
-def nginx_cache(space, origin, http=SMALL):
+def nginx_cache(space, origin, http=SMALL, cores=ALONE, folder="nginx-cache", keys="64m"):
     http += f"""
-  proxy_cache_path nginx-cache keys_zone=cache:64m max_size=20g inactive=600m use_temp_path=off;
+  proxy_cache_path {folder} levels=1:2 keys_zone=cache:{keys} max_size=20g inactive=600m use_temp_path=off;
   upstream origin {{ server 127.0.0.1:{origin.port}; keepalive 256; }}"""
     return nginx(space, "nginx proxy_cache", """
     location / {
       proxy_pass http://origin; proxy_http_version 1.1; proxy_set_header Connection "";
       proxy_cache cache; proxy_cache_valid 200 600m; proxy_cache_revalidate on;
-    }""", http)
+    }""", http, cores)
 
 
 def nginx_proxy(space, origin, name="nginx proxy_pass"):
@@ -69,20 +69,20 @@ def nginx_origin(space, root=None):
     {files}
     add_header Cache-Control max-age=86400;
     location / {{ if ($request_method !~ ^(GET|HEAD)$) {{ return 204; }} }}
-    location /any/ {{ rewrite ^ /1024 break; }}""", core=LOAD_CORE)
+    location /any/ {{ rewrite ^ /1024 break; }}""", cores=(LOAD_CORE,))
 
 
-def nginx_no_content(space, core=SERVER_CORE):
-    return nginx(space, "nginx return 204", "location / { return 204; }", core=core)
+def nginx_no_content(space, cores=ALONE):
+    return nginx(space, "nginx return 204", "location / { return 204; }", cores=cores)
 
 
-def varnish(space, origin):
+def varnish(space, origin, cores=ALONE):
     port = free_port()
     folder = space.folder / f"varnish-{port}"
     server = space.start("varnish", [
         "varnishd", "-F", "-n", folder, "-a", f"127.0.0.1:{port}", "-b", f"127.0.0.1:{origin.port}",
         "-s", "malloc,1g", "-p", "vsl_mask=-ReqStart", "-p", "timeout_idle=600",
-        "-p", "thread_pools=1", "-p", "thread_pool_min=64"], port)
+        "-p", "thread_pools=1", "-p", "thread_pool_min=64"], port, cores=cores)
     return server
 
 
@@ -103,13 +103,15 @@ def bare_loop(space, answer):
     return space.start("bare libevent loop", [space.peers / "bare_loop", port, file], port)
 
 
-def slow_origin(space, milliseconds, core=LOAD_CORE):
+def slow_origin(space, milliseconds):
     port = free_port()
-    return space.start(f"origin of {milliseconds} ms", [space.peers / "slow_origin", port, milliseconds], port, core=core)
+    return space.start(f"origin of {milliseconds} ms", [space.peers / "slow_origin", port, milliseconds], port,
+                       cores=(LOAD_CORE,))
 
 
-def holdfast(space, origin, name="Holdfast", data=None, threads=1, wait=True, **config):
-    """The product with a configuration file of the given keys; `origin` is a server, `data` a folder to go on with."""
+def holdfast(space, origin, name="Holdfast", data=None, cores=ALONE, wait=True, **config):
+    """The product with a loop thread for each of `cores` and a configuration file of the given keys; `origin` is a server,
+    `data` a folder to go on with."""
     port = free_port()
     file = space.folder / f"{name}.json"
     file.write_text(json.dumps({"origin": f"http://127.0.0.1:{origin.port}", **config}))
@@ -121,5 +123,5 @@ def holdfast(space, origin, name="Holdfast", data=None, threads=1, wait=True, **
             return False
 
     return space.start(name, [
-        space.binary, "--config", file, "--listen", f"127.0.0.1:{port}", "--threads", threads,
-        "--data", data or space.folder / f"{name}-data"], port, ready=is_ready if wait else lambda: True)
+        space.binary, "--config", file, "--listen", f"127.0.0.1:{port}", "--threads", len(cores),
+        "--data", data or space.folder / f"{name}-data"], port, cores=cores, ready=is_ready if wait else lambda: True)

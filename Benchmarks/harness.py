@@ -14,6 +14,7 @@ import subprocess
 import time
 
 SERVER_CORE, LOAD_CORE = 0, 1
+ALONE, BOTH = (SERVER_CORE,), (SERVER_CORE, LOAD_CORE)
 HERE = pathlib.Path(__file__).resolve().parent
 
 
@@ -23,11 +24,11 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def pinned(core):
-    """For Popen's preexec_fn: the child runs on one core only, and may hold many connections."""
+def pinned(*cores):
+    """For Popen's preexec_fn: the child runs on these cores only, and may hold many connections."""
     def set_up():
         import resource
-        os.sched_setaffinity(0, {core})
+        os.sched_setaffinity(0, cores)
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     return set_up
@@ -36,11 +37,11 @@ def pinned(core):
 class Server:
     """A running contestant; its whole process tree counts."""
 
-    def __init__(self, name, command, port, folder, core=SERVER_CORE, ready=None):
+    def __init__(self, name, command, port, folder, cores=ALONE, ready=None):
         self.name, self.port, self.folder = name, port, folder
         self.log = open(folder / f"{name.replace(' ', '-')}.log", "ab")
         self.process = subprocess.Popen(
-            [str(part) for part in command], stdout=self.log, stderr=self.log, cwd=folder, preexec_fn=pinned(core))
+            [str(part) for part in command], stdout=self.log, stderr=self.log, cwd=folder, preexec_fn=pinned(*cores))
         end = time.monotonic() + 20
         while not (ready or self.is_listening)():
             if self.process.poll() is not None or time.monotonic() > end:
@@ -121,9 +122,10 @@ class Load:
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
 
 
-def wrk(server, path, connections=32, seconds=2.0, headers=(), script=None, arguments=()):
-    """Loads a server with wrk from the other core. Any answer that is not 2xx or 3xx fails the run."""
-    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "--timeout", "30s"]
+def wrk(server, path, connections=32, seconds=2.0, headers=(), script=None, arguments=(), cores=(LOAD_CORE,)):
+    """Loads a server with wrk from the other core, with a thread for each of `cores`. Any answer that is not 2xx or 3xx
+    fails the run."""
+    command = ["wrk", f"-t{len(cores)}", f"-c{connections}", f"-d{seconds}s", "--latency", "--timeout", "30s"]
     for field in headers:
         command += ["-H", field]
     if script:
@@ -132,7 +134,7 @@ def wrk(server, path, connections=32, seconds=2.0, headers=(), script=None, argu
     command += [f"http://127.0.0.1:{server.port}{path}", "--", *map(str, arguments)]
     run = subprocess.run(
         command, capture_output=True, text=True,
-        preexec_fn=pinned(LOAD_CORE), timeout=seconds + 60)
+        preexec_fn=pinned(*cores), timeout=seconds + 60)
     spent = server.cpu_seconds() - before
     text = run.stdout
     if run.returncode != 0 or "Non-2xx" in text or "Socket errors" in text:

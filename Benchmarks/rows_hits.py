@@ -1,7 +1,12 @@
 """Hits: answers from the cache, against caches and a static server."""
 
+import functools
+import os
+import tempfile
+import time
+
 import contestants
-from harness import Figure, ask, interleave, ratio_figures, wrk
+from harness import ALONE, BOTH, Figure, ask, interleave, ratio_figures, wrk
 
 KIB = 1024
 
@@ -40,15 +45,15 @@ def warm(server, path):
 class Field:
     """The contestants of a hit with the paths under which they answer it."""
 
-    def __init__(self, space, sizes, large=False, threads=1):
+    def __init__(self, space, sizes, large=False, cores=ALONE):
         self.space = space
         root = documents(space, sizes)
         http = contestants.LARGE if large else contestants.SMALL
         origin = contestants.nginx_origin(space, root)
-        self.ours = contestants.holdfast(space, origin, threads=threads)
-        self.static = contestants.nginx_static(space, root, http)
-        self.cache = contestants.nginx_cache(space, origin, http)
-        self.varnish = contestants.varnish(space, origin)
+        self.ours = contestants.holdfast(space, origin, cores=cores)
+        self.static = contestants.nginx_static(space, root, http, cores)
+        self.cache = contestants.nginx_cache(space, origin, http, cores)
+        self.varnish = contestants.varnish(space, origin, cores)
         self.bare = None
 
     def servers(self):
@@ -122,6 +127,15 @@ def hit_sizes(space):
                                      loads["Holdfast"], name, loads[name])
 
 
+def hit_threads(space):
+    """hits with two loop threads and two threads of load, all on the same two cores"""
+    field = Field(space, [KIB], cores=BOTH)
+    loads = field.measure(f"/{KIB}", connections=64, cores=BOTH)
+    for name in ("nginx static", "nginx proxy_cache", "varnish"):
+        yield from ratio_figures("hit-threads", "hit 1 KiB, two loop threads, 64 connections", loads["Holdfast"], name,
+                                 loads[name])
+
+
 def hit_pipelined(space):
     """hits, 16 requests in one write"""
     field = Field(space, [KIB])
@@ -157,8 +171,24 @@ def hit_private(space):
 
 
 RANDOM = """
-function request() return wrk.format("GET", "/resources/any/" .. math.random(1, {entries})) end
+function init(arguments) math.randomseed(tonumber(arguments[1])) end
+function request() return wrk.format("GET", "{prefix}/any/" .. {number}) end
 """
+UNIFORM = "math.random(1, {entries})"
+# Of Zipf's law with the exponent 1: the logarithm of the rank is evenly spread.
+ZIPF = "math.floor({entries} ^ math.random())"
+
+
+class Asking:
+    """A load of random targets, others in each run."""
+
+    def __init__(self, server, prefix, numbers, entries):
+        self.server = server
+        self.script = server.folder / f"random-{server.port}-{abs(hash(numbers))}.lua"
+        self.script.write_text(RANDOM.format(prefix=prefix, number=numbers.format(entries=entries)))
+
+    def run(self, seconds):
+        return wrk(self.server, "/", seconds=seconds, script=self.script, arguments=[time.monotonic_ns() % 2**31])
 
 
 def hit_many(space):
@@ -168,15 +198,38 @@ def hit_many(space):
     for entries in (1000, 1_000_000):
         server = contestants.holdfast(
             space, origin, name=f"Holdfast with {entries}", memoryLimit="4GiB", maxStoreSize="16GiB")
-        fill(space, server, entries, "/resources")
-        script = space.folder / f"random-{entries}.lua"
-        script.write_text(RANDOM.format(entries=entries))
-        wrk(server, "/", seconds=20 if entries > 1000 else 2, script=script)  # until all is in the view
-        runs[entries] = lambda server=server, script=script: wrk(server, "/", seconds=space.seconds, script=script)
+        for _ in range(2):  # into the store, and from there into the view
+            fill(space, server, entries, "/resources")
+        runs[entries] = functools.partial(Asking(server, "/resources", UNIFORM, entries).run, space.seconds)
     loads = interleave(space.rounds, runs)
     few, many = loads[1000], loads[1_000_000]
     yield Figure("hit-many", "hit among 1,000,000 entries, CPU", f"{many.cpu * 1e6:.2f} µs", "among 1,000",
                  f"{few.cpu * 1e6:.2f} µs", few.cpu / many.cpu, 0.9)
+
+
+def hit_disk(space):
+    """hits with 1,000,000 entries, uniform and Zipf, the view holding a tenth of them; nginx's files all in memory"""
+    with tempfile.TemporaryDirectory(prefix="holdfast-", dir="/dev/shm") as memory:
+        os.chmod(memory, 0o755)  # for nginx's worker
+        yield from among_many(space, f"{memory}/nginx-cache")
+
+
+def among_many(space, folder):
+    entries = 1_000_000
+    origin = contestants.nginx_origin(space, documents(space, [KIB]))
+    ours = contestants.holdfast(space, origin, memoryLimit="160MiB", maxStoreSize="16GiB")
+    cache = contestants.nginx_cache(space, origin, folder=folder, keys="256m")
+    fill(space, ours, entries, "/resources")
+    fill(space, cache, entries)
+    for name, numbers in (("uniform", UNIFORM), ("Zipf", ZIPF)):
+        runs = {}
+        for server, prefix in ((ours, "/resources"), (cache, "")):
+            asking = Asking(server, prefix, numbers, entries)
+            asking.run(5)
+            runs[server.name] = functools.partial(asking.run, space.seconds)
+        loads = interleave(space.rounds, runs)
+        yield from ratio_figures("hit-disk", f"hit among 1,000,000 entries, a tenth in the view, {name}",
+                                 loads["Holdfast"], "nginx proxy_cache", loads["nginx proxy_cache"])
 
 
 FILL = """

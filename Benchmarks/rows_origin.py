@@ -90,7 +90,7 @@ def delivery(space):
     """delivery of 10,000 queued PUTs, 8 lanes at once"""
     script = space.folder / "direct-put.lua"
     script.write_text(PUT.format(size=512, prefix=""))
-    for name, origin, least in (("nginx return 204", contestants.nginx_no_content(space, core=LOAD_CORE), 0.25),
+    for name, origin, least in (("nginx return 204", contestants.nginx_no_content(space, cores=(LOAD_CORE,)), 0.25),
                                 ("an origin of 1 ms", contestants.slow_origin(space, 1), 0.8)):
         ours = contestants.holdfast(space, origin, name=f"Holdfast before {name}", replayConcurrency=8)
         rates, direct = [], []

@@ -27,11 +27,13 @@ ROWS = {
     "shared-miss": rows_origin.shared_miss,
     "memory": rows_footprint.memory,
     "hit-sizes": rows_hits.hit_sizes,
+    "hit-threads": rows_hits.hit_threads,
     "hit-pipelined": rows_hits.hit_pipelined,
     "hit-private": rows_hits.hit_private,
     "queued-sizes": rows_writes.queued_sizes,
     "tail": rows_footprint.tail,
     "hit-many": rows_hits.hit_many,
+    "hit-disk": rows_hits.hit_disk,
     "start": rows_footprint.start,
 }
 

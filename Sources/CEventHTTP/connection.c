@@ -72,7 +72,7 @@ int hl_put(hl_connection *c, const void *bytes, size_t length) {
         if (send_now(c, bytes, length, &sent) < 0) return -1;
         if (sent == length) return 0;
         event_add(c->write_event, NULL);
-        c->write_deadline = c->loop->now + c->loop->limits.write_seconds;
+        c->write_deadline = c->loop->ticks + c->loop->limits.write_seconds;
     }
     hl_buffer_keep(&c->output, (const uint8_t *)bytes + sent, length - sent);
     return 0;
@@ -98,7 +98,7 @@ int hl_send_part(hl_connection *c) {
     }
     if (c->file_left > 0) event_add(c->write_event, NULL);
     if (c->file_left == 0) c->write_deadline = 0;
-    else if (c->file_left < before || c->write_deadline == 0) c->write_deadline = c->loop->now + c->loop->limits.write_seconds;
+    else if (c->file_left < before || c->write_deadline == 0) c->write_deadline = c->loop->ticks + c->loop->limits.write_seconds;
     return 0;
 }
 
@@ -120,7 +120,7 @@ void hl_close_after_output(hl_connection *c) {
     c->deadline = 0;
     hl_buffer_release(&c->input);
     if (waiting(&c->output) == 0) {
-        c->deadline = c->loop->now + LINGER_SECONDS;
+        c->deadline = c->loop->ticks + LINGER_SECONDS;
         shutdown(c->descriptor, SHUT_WR);
         if (c->closed_by_peer) {
             hl_destroy(c, 0);
@@ -142,7 +142,7 @@ void hl_refuse(hl_connection *c, int status, const char *reason) {
 static void await_head(hl_connection *c) {
     hl_loop *loop = c->loop;
     if (waiting(&c->output)) c->deadline = 0;
-    else c->deadline = loop->now + (waiting(&c->input) ? loop->limits.head_seconds : loop->limits.idle_seconds);
+    else c->deadline = loop->ticks + (waiting(&c->input) ? loop->limits.head_seconds : loop->limits.idle_seconds);
 }
 
 /* Parses and answers what stands in `bytes` in phase HEAD; keeps the rest. */
@@ -274,8 +274,8 @@ static void on_read(evutil_socket_t descriptor, short what, void *argument) {
             else hl_destroy(c, 0);
             break;
         case EXCHANGE:
-            hl_use_body(c); /* a half-closed client still gets its answer */
             if (c->exchange) loop->callbacks.left(c->exchange);
+            hl_use_body(c); /* a half-closed client still gets its answer */
             break;
         case DISCARD:
             hl_close_after_output(c);
@@ -295,7 +295,7 @@ static void on_read(evutil_socket_t descriptor, short what, void *argument) {
             memcpy(loop->input, c->input.bytes + c->input.start, kept);
             c->input.start = c->input.end = 0;
         } else {
-            c->deadline = loop->now + loop->limits.head_seconds;
+            c->deadline = loop->ticks + loop->limits.head_seconds;
         }
         use_heads(c, loop->input, kept + (size_t)n);
         break;
@@ -323,7 +323,7 @@ static void on_write(evutil_socket_t descriptor, short what, void *argument) {
         return;
     }
     c->output.start += sent;
-    if (sent) c->write_deadline = c->loop->now + c->loop->limits.write_seconds;
+    if (sent) c->write_deadline = c->loop->ticks + c->loop->limits.write_seconds;
     if (waiting(&c->output)) {
         event_add(c->write_event, NULL);
     } else {
@@ -348,7 +348,7 @@ static void on_write(evutil_socket_t descriptor, short what, void *argument) {
         else await_head(c);
         break;
     case DISCARD:
-        c->deadline = c->loop->now + LINGER_SECONDS;
+        c->deadline = c->loop->ticks + LINGER_SECONDS;
         break;
     case CLOSING:
         hl_close_after_output(c);
@@ -381,7 +381,7 @@ void hl_adopt(hl_loop *loop, int descriptor, int listener) {
     c->next = loop->first;
     if (c->next) c->next->previous = c;
     loop->first = c;
-    c->deadline = loop->now + loop->limits.idle_seconds;
+    c->deadline = loop->ticks + loop->limits.idle_seconds;
     if (__atomic_add_fetch(loop->connections, 1, __ATOMIC_RELAXED) > loop->limits.connections) {
         hl_refuse(c, 503, "too many connections are open");
         return;

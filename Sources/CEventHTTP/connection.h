@@ -28,7 +28,8 @@ struct hl_loop {
     int64_t *connections; /* of all loops together */
     struct listener *listeners;
     hl_connection *first;
-    double now;
+    double now;   /* by the wall clock, for what is answered */
+    double ticks; /* by one that nobody sets, for deadlines */
     int draining, accept_paused;
     buffer output;
     uint8_t input[READ_SIZE];
@@ -63,7 +64,7 @@ int hl_send_part(hl_connection *c);
 void hl_buffer_release(buffer *b);
 void hl_buffer_keep(buffer *b, const void *bytes, size_t length);
 
-/* Sets the loop's time to that of this round of events. */
+/* Sets the loop's times to that of this round of events. */
 void hl_tell_time(hl_loop *loop);
 
 /* Takes over an accepted socket. */
@@ -77,5 +78,4 @@ void hl_close_after_output(hl_connection *c);
 void hl_refuse(hl_connection *c, int status, const char *reason);
 void hl_use_input(hl_connection *c);
 void hl_discard(hl_connection *c);
-/* Never frees the connection. */
 void hl_use_body(hl_connection *c);

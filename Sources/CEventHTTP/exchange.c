@@ -19,7 +19,7 @@ void hl_use_body(hl_connection *c) {
                 loop->callbacks.body(c->exchange, NULL, 0, HL_BODY_MALFORMED);
                 return;
             }
-            c->deadline = loop->now + loop->limits.body_seconds;
+            c->deadline = loop->ticks + loop->limits.body_seconds;
             hl_want_read(c, 1);
             return;
         }
@@ -54,7 +54,7 @@ void hl_use_body(hl_connection *c) {
         if (length) {
             c->body_wanted = 0;
             loop->callbacks.body(c->exchange, piece, length, HL_BODY_MORE);
-            /* The callback copies and never frees this connection. */
+            /* The callback copies, and with MORE it never frees this connection. */
         }
     }
 }
@@ -93,7 +93,9 @@ void hl_discard(hl_connection *c) {
     } else if (c->closed_by_peer) {
         hl_close_after_output(c);
     } else {
-        c->deadline = waiting(&c->output) ? 0 : c->loop->now + LINGER_SECONDS;
+        /* Not renewed by what comes: a rest that trickles must not hold the connection. */
+        if (waiting(&c->output)) c->deadline = 0;
+        else if (c->deadline == 0) c->deadline = c->loop->ticks + LINGER_SECONDS;
         hl_want_read(c, 1);
     }
 }
@@ -160,6 +162,7 @@ void hl_connection_finish(hl_connection *c, int keep_alive) {
         c->phase = DISCARD;
         c->keep_after_discard = (uint8_t)(keep_alive != 0);
         c->body_seen = 0;
+        c->deadline = 0;
         hl_discard(c);
         return;
     }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { SWEEP_MILLISECONDS = 250 };
@@ -19,6 +20,9 @@ void hl_tell_time(hl_loop *loop) {
     struct timeval now;
     event_base_gettimeofday_cached(loop->base, &now);
     loop->now = (double)now.tv_sec + (double)now.tv_usec / 1e6;
+    struct timespec ticks;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &ticks);
+    loop->ticks = (double)ticks.tv_sec + (double)ticks.tv_nsec / 1e9;
 }
 
 static void on_accept(evutil_socket_t descriptor, short what, void *argument) {
@@ -51,9 +55,9 @@ static void on_sweep(evutil_socket_t descriptor, short what, void *argument) {
     }
     for (hl_connection *c = loop->first, *next; c; c = next) {
         next = c->next;
-        if (c->write_deadline > 0 && c->write_deadline <= loop->now) {
+        if (c->write_deadline > 0 && c->write_deadline <= loop->ticks) {
             hl_destroy(c, 1);
-        } else if (c->deadline > 0 && c->deadline <= loop->now) {
+        } else if (c->deadline > 0 && c->deadline <= loop->ticks) {
             c->deadline = 0;
             if (c->phase == HEAD && waiting(&c->input)) {
                 hl_refuse(c, 408, "the head of the request took too long");
@@ -123,7 +127,7 @@ int hl_loop_add_listener(hl_loop *loop, int descriptor, int number) {
     listener->loop = loop;
     listener->number = number;
     /* Accepted sockets inherit it: bytes that a vanished client never confirms count as not taken. No matter to a Unix socket. */
-    unsigned int patience = (unsigned int)(loop->limits.write_seconds * 1000);
+    unsigned int patience = (unsigned int)(loop->limits.write_seconds < 1e6 ? loop->limits.write_seconds * 1000 : 1e9);
     setsockopt(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience, sizeof patience);
     listener->event = event_new(loop->base, descriptor, EV_READ | EV_PERSIST, on_accept, listener);
     if (!listener->event || event_add(listener->event, NULL) != 0) {

@@ -222,8 +222,3 @@ enum ExchangeStep: Sendable {
         unsafe Unmanaged.passUnretained(self).release()
     }
 }
-
-private let HL_BODY_MORE = 0
-private let HL_BODY_END = 1
-private let HL_BODY_TOO_LARGE = 3
-private let HL_BODY_SLOW = 4

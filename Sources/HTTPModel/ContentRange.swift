@@ -17,14 +17,17 @@ package struct ContentRange: Sendable, Hashable, CustomStringConvertible {
         self.length = length
     }
 
-    /// Reads a field value; nil where it is malformed, of another unit, or contradicts itself.
+    /// No body is so long, and positions up to here can be added to.
+    private static let limit: Int64 = 1 << 62
+
+    /// Reads a field value; nil where it is malformed, of another unit, beyond 2^62 bytes, or contradicts itself.
     package init?(_ value: String) {
         let parts = value.trimmingFieldSpace.utf8.split(separator: UInt8(ascii: " "))
         guard parts.count == 2, Substring(parts[0]).equalsIgnoringASCIICase("bytes") else { return nil }
         let sides = parts[1].split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         guard sides.count == 2 else { return nil }
         let length = ByteCount.parse(Substring(sides[1]))
-        guard length != nil || Substring(sides[1]) == "*" else { return nil }
+        guard length.map({ $0 <= Self.limit }) ?? (Substring(sides[1]) == "*") else { return nil }
         if Substring(sides[0]) == "*" {
             guard let length else { return nil }
             self.init(unsatisfiedLength: length)
@@ -32,7 +35,7 @@ package struct ContentRange: Sendable, Hashable, CustomStringConvertible {
         }
         let ends = sides[0].split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         guard ends.count == 2, let first = ByteCount.parse(Substring(ends[0])),
-            let last = ByteCount.parse(Substring(ends[1])), first <= last, last < length ?? .max
+            let last = ByteCount.parse(Substring(ends[1])), first <= last, last < length ?? Self.limit
         else { return nil }
         self.init(first..<last + 1, length: length)
     }

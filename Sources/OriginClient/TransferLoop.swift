@@ -88,6 +88,7 @@ import Glibc
     private func start(_ job: Job) {
         guard let handle = idleHandles.popLast() ?? EasyHandle(options, usesURLAsTarget: usesURLAsTarget) else {
             job.answer.finish(.failure(.unreachable(reason: "out of memory", isTLS: false)))
+            if case .upload(let upload) = job.body { upload.close() }
             return
         }
         let transfer = Transfer(job, handle: handle, options: options, loop: self)

@@ -1,6 +1,7 @@
 import CacheCore
 import EventServer
 import HTTPModel
+import TestSupport
 import Testing
 
 /// Bodies that stall, break or come late.
@@ -19,6 +20,40 @@ import Testing
         client.send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\na")
         #expect(await client.read().hasPrefix("HTTP/1.1 408 "))
         #expect(await server.journal.nextError() == .disconnected)
+        await server.stop()
+    }
+
+    @Test(
+        "a body that its client cuts by closing its side is answered 400",
+        arguments: ["Content-Length: 3\r\n\r\na", "Transfer-Encoding: chunked\r\n\r\n3\r\na"])
+    func cut(rest: String) async throws {
+        let server = try ScriptedServer { exchange, journal throws(ExchangeError) in
+            while let piece = try await exchange.readBody() { journal.wrote(piece.count) }
+        }
+        let client = try server.client()
+        client.send("PUT / HTTP/1.1\r\nHost: a\r\n" + rest)
+        // The reader waits for more then.
+        await eventually { server.journal.written == 1 }
+        client.shutWriting()
+        #expect(await client.read().hasPrefix("HTTP/1.1 400 "))
+        #expect(await server.journal.nextError() == .malformedBody)
+        await server.stop()
+    }
+
+    @Test func `a rest that trickles behind its answer does not hold the connection`() async throws {
+        let server = try ScriptedServer { exchange, _ throws(ExchangeError) in
+            exchange.respond(ResponseHead(status: 413), body: [])
+        }
+        let client = try server.client()
+        client.send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n")
+        let sending = Task {
+            while !Task.isCancelled {
+                client.send("x")
+                try await Task.sleep(for: .milliseconds(100))
+            }
+        }
+        #expect(await client.readToEnd().end != .stillOpen)
+        sending.cancel()
         await server.stop()
     }
 

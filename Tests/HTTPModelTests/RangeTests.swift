@@ -26,6 +26,18 @@ struct RangeTests {
         #expect(ByteRangeSet(value) == nil)
     }
 
+    @Test(
+        "A Content-Range beyond 2^62 bytes is malformed",
+        arguments: [
+            ("bytes 0-1/4611686018427387904", true), ("bytes 0-1/4611686018427387905", false),
+            ("bytes 4611686018427387903-4611686018427387903/*", true),
+            ("bytes 4611686018427387904-4611686018427387904/*", false),
+            ("bytes 9223372036854775800-9223372036854775806/9223372036854775807", false),
+        ])
+    func longest(value: String, isTaken: Bool) {
+        #expect((ContentRange(value) != nil) == isTaken)
+    }
+
     @Test func `More than 100 ranges are ignored`() {
         func value(_ count: Int) -> String { "bytes=" + repeatElement("0-0", count: count).joined(separator: ",") }
         #expect(ByteRangeSet(value(100))?.specs.count == 100)

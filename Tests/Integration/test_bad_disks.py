@@ -3,6 +3,7 @@
 import os
 import pathlib
 import resource
+import select
 import shutil
 import socket
 import subprocess
@@ -226,12 +227,14 @@ def test_a_clock_that_is_set_while_it_runs_and_set_back_loses_and_delays_nothing
         **os.environ, "FAKETIME_TIMESTAMP_FILE": str(clock), "FAKETIME_NO_CACHE": "1", "DONT_FAKE_MONOTONIC": "1"}
     # The file counts where there is no variable of the same purpose.
     holdfast.start(under=["faketime", "-m", "-f", "+0", "env", "-u", "FAKETIME"])
+    idle = socket.create_connection(("127.0.0.1", holdfast.port))
     for number, offset in ((5, jump), (6, "+0")):
         set_clock(offset)
         check_reads(holdfast)
         identifier = receipt(holdfast.put(f"/items/{number}", {"n": number}))
         accepted = holdfast.operation(identifier)["createdAt"]
         assert (abs(int(accepted[:4]) - time.gmtime().tm_year) > 8) == (offset == jump)
+        assert select.select([idle], [], [], 0.6)[0] == []  # nor is a client cut whose time has not come
     check_healed(origin, holdfast)
     assert [origin.json(f"/items/{number}") for number in (5, 6)] == [{"n": 5}, {"n": 6}]
     origin.put("/items/1", {"n": 11})

@@ -28,6 +28,22 @@ import Testing
         #expect(conflict.server?.etag == "\"E2\"")
     }
 
+    @Test(
+        "an answer leaves a copy only where it shows what was sent",
+        arguments: [(#"{"ok":true}"#, false), (#"{"a":3,"revision":7}"#, true)])
+    func echo(answer: String, isKept: Bool) async throws {
+        let origin = FakeOrigin { _ in .success((200, ["ETag": "\"E2\"", "Content-Type": "application/json"], answer)) }
+        let fixture = Fixture(origin)
+        let operation = Fixture.operation(
+            precondition: e1, base: Base(etag: "\"E1\""), body: await fixture.content(#"{"a":3}"#))
+        guard case .delivered(_, _, let base, let copies, _, _, _) = await fixture.attempt(operation) else {
+            Issue.record("not delivered")
+            return
+        }
+        #expect(base.etag == "\"E2\"")
+        #expect(copies.contains { if case .putCopy = $0 { true } else { false } } == isKept)
+    }
+
     @Test("K07: CLIENT_WINS against an origin that always moves on ends in a kept conflict")
     func clientWinsEnds() async {
         let count = Mutex(0)

@@ -220,7 +220,7 @@ extension Read {
         let answer = ResourceAnswer(request, base: context.origin.base).head(
             status: head.status, fields: fields, cacheStatus: cacheStatus,
             syncState: head.copy == nil ? nil : syncState,
-            age: shared.map { Int(Freshness.currentAge(of: $0, now: context.clock.now)) })
+            age: shared.map { Freshness.wholeSeconds(Freshness.currentAge(of: $0, now: context.clock.now)) })
         if head.status == 200 || head.status == 206, !isOwn {
             switch Conditional.evaluate(
                 request: conditions, method: request.method, etag: fields["ETag"],

@@ -134,7 +134,7 @@ struct Read: Sendable {
         }
         let timeToLive = timeToLive(of: copy)
         var cacheStatus = forwarded ?? .hit()
-        cacheStatus.ttl = Int(timeToLive.rounded(.down))
+        cacheStatus.ttl = Freshness.wholeSeconds(timeToLive)
         cacheStatus.detail = detail
         if let parts, parts.head == copy {
             try await stored.send(representation(of: parts), cacheStatus)

@@ -39,7 +39,7 @@ struct Representation: Sendable {
         lastModified = copy.lastModified
         received =
             copy.fields["Date"].flatMap { HTTPDate($0, now: now) == nil ? nil : $0 } ?? HTTPDate(copy.responseTime).text
-        age = Int(Freshness.currentAge(of: copy, now: now))
+        age = Freshness.wholeSeconds(Freshness.currentAge(of: copy, now: now))
         self.syncState = syncState
     }
 

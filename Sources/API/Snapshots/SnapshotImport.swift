@@ -123,13 +123,13 @@ private struct SnapshotReader {
             "its partition is made with another key. Start with the other instance's partition.key in an empty folder")
     }
 
-    /// As one of an earlier start, of which nothing lies in the future.
+    /// As one of an earlier start, of which nothing lies in the future, nor before there were such clocks.
     private func aged(_ found: Entry) -> Entry {
         var entry = found
         for index in entry.copies.indices {
             entry.copies[index].epoch = store.epoch - 1
-            entry.copies[index].requestTime = min(entry.copies[index].requestTime, now)
-            entry.copies[index].responseTime = min(entry.copies[index].responseTime, now)
+            entry.copies[index].requestTime = min(max(entry.copies[index].requestTime, 0), now)
+            entry.copies[index].responseTime = min(max(entry.copies[index].responseTime, 0), now)
         }
         return entry
     }

@@ -67,12 +67,19 @@ extension WriteJob {
         return !check.holds()
     }
 
+    private func isShown(_ body: SentBody, in answer: [UInt8]) -> Bool {
+        guard method == .put || method == .patch, let sent = body.inMemory else { return false }
+        return EditTrace.isLeft(by: method, type: request.head.fields["Content-Type"], sent: sent, in: answer)
+    }
+
     /// Whether the server copy now is what the write proved.
     private func keep(_ answer: OriginAnswer, _ beginning: Beginning, _ body: SentBody) async throws -> Bool {
         var content: Content?
         var isComplete = false
+        var showsEdit = false
         if case .whole(let bytes) = beginning {
             isComplete = true
+            showsEdit = isShown(body, in: bytes)
             if !bytes.isEmpty, !isForbiddenToKeep || clientKey != nil {
                 content = try await context.store.makeContent(bytes, for: .copy, at: key.target)
             } else if !bytes.isEmpty {
@@ -95,7 +102,8 @@ extension WriteJob {
         var changes = WriteEffects.changes(
             key: key, method: method, status: answer.status, answerFields: answer.fields,
             // Nothing known of the body is not the same as a body that is empty.
-            answerBody: content ?? (isEmpty ? nil : .empty), answerBodyIsComplete: mayKeep, sentBody: sent,
+            answerBody: content ?? (isEmpty ? nil : .empty), answerBodyIsComplete: mayKeep, answerShowsEdit: showsEdit,
+            sentBody: sent,
             sentType: request.head.fields["Content-Type"], entry: entry, originBase: context.origin.base,
             requestTime: answer.requestTime, responseTime: answer.responseTime, epoch: context.store.epoch,
             policy: policy, sentFields: request.head.fields, targetedFields: request.settings.targetedFields)

@@ -15,6 +15,12 @@ package enum Freshness {
         return max(apparent, corrected) + max(0, now - copy.responseTime)
     }
 
+    /// A time to live or an age as answers state it: whole seconds, at most those that stand for ever, whatever a clock, an
+    /// origin or a snapshot made of it.
+    package static func wholeSeconds(_ seconds: Double) -> Int {
+        Int(exactly: min(max(seconds, -forever), forever).rounded(.down)) ?? 0
+    }
+
     /// How long the copy is fresh from age 0 on (RFC 9111 4.2.1), or what the expiration policy says instead. 0 for what must
     /// always be validated. `epoch`: the store's start counter now.
     package static func lifetime(

@@ -4,14 +4,15 @@ package import HTTPModel
 package enum WriteEffects {
     /// The changes for one commit, in order.
     ///
-    /// `answerBody` nil: the answer had none. `sentBody`: the bytes as they were sent; nil where they had a Content-Encoding.
+    /// `answerBody` nil: the answer had none. `answerShowsEdit`: whether its body has what the edit set (`EditTrace`).
+    /// `sentBody`: the bytes as they were sent; nil where they had a Content-Encoding.
     /// `entry`: what is stored of the key. `sentFields`: the request's, for the selecting fields of what is stored. An answer
     /// that is an error changes nothing, but for 404 and 410, which show that the target is gone.
     package static func changes(
         key: EntryKey, method: HTTPMethod, status: Int, answerFields: HTTPFields, answerBody: Content?,
-        answerBodyIsComplete: Bool, sentBody: Content?, sentType: String?, entry: Entry?, originBase: String,
-        requestTime: Double, responseTime: Double, epoch: Int64, policy: Policy = Policy(),
-        sentFields: HTTPFields = HTTPFields(), targetedFields: [String] = []
+        answerBodyIsComplete: Bool, answerShowsEdit: Bool = false, sentBody: Content?, sentType: String?,
+        entry: Entry?, originBase: String, requestTime: Double, responseTime: Double, epoch: Int64,
+        policy: Policy = Policy(), sentFields: HTTPFields = HTTPFields(), targetedFields: [String] = []
     ) -> [StoreChange] {
         guard !method.isSafe else { return [] }
         let isGone = (status == 404 || status == 410) && (method == .put || method == .patch || method == .delete)
@@ -28,7 +29,7 @@ package enum WriteEffects {
             || policy.fetchPolicy == .httpCache && isShared && directives.control.isPrivate
         let answer = Answer(
             status: status, fields: answerFields, body: answerBodyIsComplete ? answerBody : nil,
-            isEmpty: answerBody.map { answerBodyIsComplete && $0.length == 0 } ?? true)
+            showsEdit: answerShowsEdit, isEmpty: answerBody.map { answerBodyIsComplete && $0.length == 0 } ?? true)
         var copy: ServerCopy?
         if isGone || method == .delete && (200...299).contains(status) && status != 202 {
             copy = .gone(status: status == 410 ? 410 : 404, at: responseTime, epoch: epoch)
@@ -53,6 +54,7 @@ package enum WriteEffects {
         var fields: HTTPFields
         /// Only where it is complete.
         var body: Content?
+        var showsEdit: Bool
         var isEmpty: Bool
     }
 
@@ -109,7 +111,7 @@ package enum WriteEffects {
             let type = answer.fields["Content-Type"].flatMap { MediaType($0)?.essence }
             let known = entry?.copies.first { !$0.isGone }?.fields["Content-Type"] ?? sentType
             let isItsOwn =
-                method != .post && location == nil && answer.fields.etag != nil
+                method != .post && location == nil && answer.fields.etag != nil && answer.showsEdit
                 && type != nil && known.flatMap { MediaType($0)?.essence } == type
             if location == key.target || isItsOwn {
                 var fields = answer.fields

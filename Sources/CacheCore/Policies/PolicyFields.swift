@@ -116,12 +116,15 @@ extension PolicyLayer {
         }
     }
 
+    /// A larger number of seconds than that stands for ever is taken as that one.
     private static func seconds(_ value: PolicyFieldValue) -> Int64? {
+        let number: Int64?
         switch value {
-        case .integer(let number): number >= 0 ? number : nil
-        case .text(let text): Int64(text).flatMap { $0 >= 0 ? $0 : nil }
-        case .bool, .integers: nil
+        case .integer(let integer): number = integer
+        case .text(let text): number = Int64(text)
+        case .bool, .integers: number = nil
         }
+        return number.flatMap { $0 >= 0 ? min($0, Int64(Freshness.forever)) : nil }
     }
 
     private static func statuses(_ value: PolicyFieldValue) -> [Int]? {

@@ -80,11 +80,23 @@ package enum SecretReader {
         guard code == 0 else { return nil }
         var clock = timespec()
         clock_gettime(CLOCK_MONOTONIC, &clock)
-        let value = drain(ends[0], until: clock.tv_sec + Int(patience))
+        let deadline = clock.tv_sec + Int(patience)
+        let value = drain(ends[0], until: deadline)
         if value == nil { kill(child, SIGKILL) }
+        return status(of: child, until: deadline) == 0 ? value : nil
+    }
+
+    /// The status of a command that has closed its output. One that lives on past the deadline is killed.
+    private static func status(of child: pid_t, until deadline: Int) -> Int32 {
         var status: Int32 = 0
-        while waitpid(child, &status, 0) == -1 && errno == EINTR {}
-        return status == 0 ? value : nil
+        while true {
+            let ended = waitpid(child, &status, WNOHANG)
+            if ended == child || ended == -1 && errno != EINTR { return status }
+            var now = timespec()
+            clock_gettime(CLOCK_MONOTONIC, &now)
+            if now.tv_sec >= deadline { kill(child, SIGKILL) }
+            usleep(5000)
+        }
     }
 
     /// Everything until the end, without the line end; nil at an error, above the limit or past the deadline.

@@ -55,7 +55,7 @@ extension Attempt {
                 answer: answer, newTarget: nil, newBase: base, copies: copies + touched(by: answer), unseen: unseen,
                 isUnseen: isUnseen)
         }
-        if let copy = proven(by: sighting, request: request) {
+        if let copy = await proven(by: sighting, request: request) {
             let changes = ServerCopies.seen(copy, as: key, policy: operation.policy, epoch: context.store.epoch)
             return delivered(copy.base, changes.map(ServerCopies.explicitly))
         }
@@ -79,8 +79,9 @@ extension Attempt {
         }
     }
 
-    /// The representation that the answer proves: its body where it says so, or what was sent to a PUT with a strong tag.
-    private func proven(by answer: Sighting, request: OutgoingWrite) -> Sighting? {
+    /// The representation that the answer proves: its body where it says so or shows what was sent, or what was sent to a PUT with a
+    /// strong tag.
+    private func proven(by answer: Sighting, request: OutgoingWrite) async -> Sighting? {
         guard answer.status == 200 || answer.status == 201 || answer.status == 204 else { return nil }
         var copy = answer
         copy.status = 200
@@ -92,7 +93,12 @@ extension Attempt {
             guard answer.etag != nil, answer.status != 204 else { return nil }
             let type = answer.fields["Content-Type"].flatMap { MediaType($0)?.essence }
             let expected = operation.effectiveType.flatMap { MediaType($0)?.essence }
-            return expected == nil || type == expected ? copy : nil
+            guard expected == nil || type == expected else { return nil }
+            if request.body == answer.content { return copy }
+            guard let sent = await lookout.bytes(request.body), let shown = await lookout.bytes(answer.content),
+                EditTrace.isLeft(by: request.method, type: request.fields["Content-Type"], sent: sent, in: shown)
+            else { return nil }
+            return copy
         }
         guard request.method == .put, let tag = answer.fields.etag, tag.isStrong, let sent = request.body else {
             return nil

@@ -55,28 +55,13 @@ package enum Verifier {
             let target = bytes.seen.flatMap({ try? JSONValue(parsing: $0) })
         else { return isSameContent(operation, seen) }
         let base = bytes.base.flatMap { try? JSONValue(parsing: $0) }
-        switch patchKind(of: operation) {
-        case .merge: return EditTrace.ofMergePatch(sent).isLeft(in: target)
-        case .json: return EditTrace.ofJSONPatch(sent)?.isLeft(in: target) ?? false
-        case nil:
-            guard sent.isObject, target.isObject else {
-                return sent.isEquivalent(to: target)
-            }
-            return EditTrace.ofReplacement(sent, base: base).isLeft(in: target)
-        }
+        // What takes the place of a patch whose target is gone is sent as a PUT.
+        let method = operation.precondition == .ifNoneMatch("*") ? .put : operation.method
+        return EditTrace.of(method, type: operation.fields["Content-Type"], sent: sent, base: base)?
+            .isLeft(in: target) ?? false
     }
 
     private static func isSameContent(_ operation: Operation, _ seen: Sighting) -> Bool {
         operation.method == .put && operation.body.map { $0 == seen.content } ?? (seen.content.length == 0)
-    }
-
-    private enum PatchKind { case merge, json }
-
-    private static func patchKind(of operation: Operation) -> PatchKind? {
-        guard operation.method == .patch, case let precondition = operation.precondition,
-            precondition != .ifNoneMatch("*")
-        else { return nil }
-        let type = operation.fields["Content-Type"].flatMap { MediaType($0) }?.essence
-        return type == "application/json-patch+json" ? .json : .merge
     }
 }

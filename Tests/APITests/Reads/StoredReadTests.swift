@@ -160,6 +160,23 @@ struct StoredReadTests {
         #expect(try await fixture.store.entry(fixture.key("/a"))?.copies.isEmpty != false)
     }
 
+    @Test(
+        "a lifetime or an age beyond all bounds is stated as the longest there is",
+        arguments: ["9223372036854775807", "1000000000000"])
+    func endless(expireAfter: String) async throws {
+        try await fixture.know("/a", "x")
+        let policy = "expiration-policy=EXPIRE_AFTER, expire-after=\"\(expireAfter)\""
+        let answer = await fixture.ask("/resources/a", ["Sync-Policy": policy])
+        #expect(answer.fields["Cache-Status"]?.contains("ttl=1000000000000") == true)
+        try await fixture.know("/b", "x")
+        let known = try await fixture.store.entry(fixture.key("/b"))
+        var copy = try #require(known?.copies.first)
+        copy.responseTime = -1e300
+        try await fixture.store.commit([.putCopy(fixture.key("/b"), copy)], durable: true)
+        fixture.network.force(offline: true)
+        #expect(await fixture.ask("/resources/b").fields["Age"] == "1000000000000")
+    }
+
     @Test("a part without a strong validator is never stored; a whole answer to a range request is")
     func rangeMiss() async throws {
         fixture.originSays(206, ["Cache-Control": "max-age=60", "Content-Range": "bytes 0-0/2"], "x")

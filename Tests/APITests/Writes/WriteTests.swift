@@ -21,6 +21,23 @@ struct WriteTests {
         #expect(entry?.copies.first?.etag == "\"2\"")
     }
 
+    @Test(
+        "an answer that does not show what was sent is no representation, whatever its tag",
+        arguments: [
+            (HTTPMethod.put, "application/json", #"{"v":2}"#, #"{"ok":true}"#, false),
+            (.put, "application/json", #"{"v":2}"#, #"{"v":2,"revision":7}"#, true),
+            (.patch, "application/merge-patch+json", #"{"v":2}"#, #"{"ok":true}"#, false),
+            (.patch, "application/merge-patch+json", #"{"v":2}"#, #"{"id":1,"v":2}"#, true),
+            (.put, "application/json", #"[1]"#, #"[2]"#, false),
+        ])
+    func echo(method: HTTPMethod, type: String, sent: String, answer: String, isKept: Bool) async throws {
+        fixture.origin.then(200, ["ETag": "\"2\"", "Content-Type": "application/json"], answer)
+        try await fixture.know("/items/1", #"{"id":1,"v":1}"#, etag: "\"1\"")
+        _ = try await fixture.send(method, "/items/1", sent, fields: ["Content-Type": type])
+        let copy = try await fixture.store.entry(fixture.key("/items/1"))?.copies.first
+        #expect(isKept ? copy?.etag == "\"2\"" : copy?.isExpired == true)
+    }
+
     @Test("a write without precondition is guarded by the server copy's strong tag")
     func guarded() async throws {
         fixture.origin.then(204)

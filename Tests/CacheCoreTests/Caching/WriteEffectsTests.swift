@@ -8,12 +8,12 @@ struct WriteEffectsTests {
     private static let sent = Content(digest: Digest(bytes: [2]), length: 1, inline: [2])
 
     private func changes(
-        _ method: HTTPMethod, _ status: Int, _ fields: HTTPFields, body: Content? = nil
+        _ method: HTTPMethod, _ status: Int, _ fields: HTTPFields, body: Content? = nil, showsEdit: Bool = true
     ) -> [StoreChange] {
         let key = EntryKey(partition: .none, target: Target(unchecked: "/items/1"))
         return WriteEffects.changes(
             key: key, method: method, status: status, answerFields: fields, answerBody: body,
-            answerBodyIsComplete: true, sentBody: Self.sent, sentType: "application/json",
+            answerBodyIsComplete: true, answerShowsEdit: showsEdit, sentBody: Self.sent, sentType: "application/json",
             entry: Entry(key: key, copies: [makeCopy(["Content-Type": "application/json"])]),
             originBase: "http://o/api", requestTime: 1, responseTime: 2, epoch: 1)
     }
@@ -29,8 +29,9 @@ struct WriteEffectsTests {
         #expect(copy(changes(.put, 200, type, body: Self.body)) == nil)
         let tagged: HTTPFields = ["Content-Type": "application/json", "ETag": "\"a\""]
         #expect(copy(changes(.put, 200, tagged, body: Self.body))?.content == Self.body)
+        #expect(copy(changes(.put, 200, tagged, body: Self.body, showsEdit: false)) == nil)
         let located: HTTPFields = ["Content-Type": "text/x", "Content-Location": "/api/items/1"]
-        #expect(copy(changes(.patch, 200, located, body: Self.body))?.content == Self.body)
+        #expect(copy(changes(.patch, 200, located, body: Self.body, showsEdit: false))?.content == Self.body)
     }
 
     @Test("RFC 9110 9.3.4: a strong tag without a body proves the bytes sent")

@@ -1,4 +1,4 @@
-package import CacheCore
+package import HTTPModel
 
 /// What an edit leaves in a JSON document: values at places, and places that are gone. A tree by the names of members, so that documents
 /// of many members are judged in one pass.
@@ -19,6 +19,22 @@ package struct EditTrace: Sendable {
     package func isLeft(in document: JSONValue) -> Bool {
         if Self.has(.values, root) { return Self.isLeft(root, in: document, judging: .values) }
         return Self.has(.removals, root) && Self.isLeft(root, in: document, judging: .removals)
+    }
+
+    /// What a PUT or PATCH with that media type and JSON body leaves; nil where that can't be looked for. `base`: what a PUT replaces.
+    package static func of(_ method: HTTPMethod, type: String?, sent: JSONValue, base: JSONValue?) -> EditTrace? {
+        guard method == .patch else { return ofReplacement(sent, base: base) }
+        return type.flatMap { MediaType($0) }?.essence == "application/json-patch+json"
+            ? ofJSONPatch(sent) : ofMergePatch(sent)
+    }
+
+    /// Whether the body of an answer to an edit can be what the target is now: it is what was sent, or shows all of it. A mere word of
+    /// what was done (`{"ok":true}`) has the same media type, and may stand beside the new tag (RFC 9110 8.8.3, 9.3.4).
+    package static func isLeft(by method: HTTPMethod, type: String?, sent: [UInt8], in answer: [UInt8]) -> Bool {
+        if method == .put, sent == answer { return true }
+        guard let sent = try? JSONValue(parsing: sent), let answer = try? JSONValue(parsing: answer)
+        else { return false }
+        return of(method, type: type, sent: sent, base: nil)?.isLeft(in: answer) ?? false
     }
 
     /// A whole representation: what differs from the base; all of it where the base is not known.

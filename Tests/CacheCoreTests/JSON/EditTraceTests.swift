@@ -1,5 +1,4 @@
 import CacheCore
-import Sync
 import Testing
 
 @Suite("What an edit leaves in a document")
