@@ -44,10 +44,10 @@ package struct ByteRangeSet: Sendable, Hashable {
     private static func spec(_ text: Substring) -> Spec? {
         guard let dash = text.utf8.firstIndex(of: UInt8(ascii: "-")) else { return nil }
         let last = text[text.utf8.index(after: dash)...]
-        if dash == text.startIndex { return ByteCount.parse(last).map { .suffix($0) } }
-        guard let first = ByteCount.parse(text[..<dash]) else { return nil }
+        if dash == text.startIndex { return BytePosition.parse(last).map { .suffix($0) } }
+        guard let first = BytePosition.parse(text[..<dash]) else { return nil }
         if last.isEmpty { return .from(first, through: nil) }
-        guard let end = ByteCount.parse(last), end >= first else { return nil }
+        guard let end = BytePosition.parse(last), end >= first else { return nil }
         return .from(first, through: end)
     }
 
@@ -81,7 +81,7 @@ package struct ByteRangeSet: Sendable, Hashable {
 }
 
 /// Numbers of bytes as fields write them.
-enum ByteCount {
+enum BytePosition {
     /// Digits only; what is too large for Int64 is its largest value.
     static func parse(_ text: Substring) -> Int64? {
         guard !text.isEmpty, text.utf8.allSatisfy(\.isDigit) else { return nil }

@@ -26,7 +26,7 @@ package struct ContentRange: Sendable, Hashable, CustomStringConvertible {
         guard parts.count == 2, Substring(parts[0]).equalsIgnoringASCIICase("bytes") else { return nil }
         let sides = parts[1].split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         guard sides.count == 2 else { return nil }
-        let length = ByteCount.parse(Substring(sides[1]))
+        let length = BytePosition.parse(Substring(sides[1]))
         guard length.map({ $0 <= Self.limit }) ?? (Substring(sides[1]) == "*") else { return nil }
         if Substring(sides[0]) == "*" {
             guard let length else { return nil }
@@ -34,8 +34,8 @@ package struct ContentRange: Sendable, Hashable, CustomStringConvertible {
             return
         }
         let ends = sides[0].split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-        guard ends.count == 2, let first = ByteCount.parse(Substring(ends[0])),
-            let last = ByteCount.parse(Substring(ends[1])), first <= last, last < length ?? Self.limit
+        guard ends.count == 2, let first = BytePosition.parse(Substring(ends[0])),
+            let last = BytePosition.parse(Substring(ends[1])), first <= last, last < length ?? Self.limit
         else { return nil }
         self.init(first..<last + 1, length: length)
     }

@@ -140,8 +140,8 @@ package struct Configuration: Sendable {
         _ source: ConfigurationSource, _ key: String, _ object: JSONValue, _ name: String
     ) throws(ConfigurationError) -> Double? {
         guard let json = object[name] else { return nil }
-        guard let value = json.double, value > 0 else {
-            throw source.error(key, "\(name) must be a number of seconds above 0")
+        guard let value = json.double, value > 0, value <= ConfigurationSource.longest else {
+            throw source.error(key, "\(name) must be a number of seconds above 0, at most 1e9")
         }
         return value
     }

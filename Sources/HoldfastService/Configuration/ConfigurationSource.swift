@@ -103,10 +103,15 @@ struct ConfigurationSource {
         }
     }
 
+    /// Seconds that a setting may last: three decades, which every clock and library can add up.
+    static let longest = 1e9
+
     func seconds(_ key: String) throws(ConfigurationError) -> Double? {
         guard let json = self[key] else { return nil }
-        guard let value = json.double ?? json.string.flatMap(Double.init), value >= 0 else {
-            throw error(key, "must be a number of seconds, 0 or more")
+        guard let value = json.double ?? json.string.flatMap(Double.init), value >= 0,
+            value <= Self.longest
+        else {
+            throw error(key, "must be a number of seconds, 0 to 1e9")
         }
         return value
     }

@@ -215,8 +215,8 @@ struct SettingsReader {
             probe.header = (fields[0].name, value)
         }
         if let interval = json["maxInterval"] {
-            guard let seconds = interval.double, seconds > 0 else {
-                throw source.error("probe", "maxInterval must be a number of seconds above 0")
+            guard let seconds = interval.double, seconds > 0, seconds <= ConfigurationSource.longest else {
+                throw source.error("probe", "maxInterval must be a number of seconds above 0, at most 1e9")
             }
             probe.maxInterval = seconds
         }
