@@ -197,6 +197,17 @@ def test_parallel_arrays_are_a_collection_whose_lack_means_gone(origin, holdfast
     assert shown["items"] == [{"n": 11}] and shown["etags"][0].startswith('"hf-')
 
 
+def test_a_POST_to_parallel_arrays_is_a_create_at_their_end(origin, holdfast):
+    origin.put("/list", {"items": [{"n": 1}], "uris": ["list/1"], "etags": ['"1"']})
+    holdfast.get("/list")
+    origin.stop()
+    created = holdfast.post("/list", {"n": 2})
+    location = created.headers["location"].removeprefix("/resources")
+    shown = holdfast.get("/list").json()
+    assert [member["n"] for member in shown["items"]] == [1, 2] and shown["uris"] == ["list/1", location]
+    assert holdfast.get(location).headers["sync-state"] == "pending-create"
+
+
 def peak_memory(holdfast):
     """The most that the process ever held, in MiB."""
     status = pathlib.Path(f"/proc/{holdfast.process.pid}/status").read_text()

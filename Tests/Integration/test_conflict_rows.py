@@ -33,6 +33,41 @@ def test_K01_an_edit_made_offline_carries_its_base_tag_and_becomes_a_conflict(or
     assert origin.json("/items/1")["name"] == "theirs"
 
 
+@pytest.mark.parametrize("way", ["online", "queued"])
+@pytest.mark.parametrize("answer", [{}, {"ETag": 'W/"v2"'}])
+def test_what_was_written_here_is_no_newer_version_though_the_origin_did_not_name_it(origin, holdfast, way, answer):
+    offline = {"online": False, "queued": True}[way]
+    origin.put("/items/1", {"id": "1", "name": "base"})
+    holdfast.get("/items/1")
+    origin.order(method="PUT", status=204, headers=answer)
+    holdfast.call("PUT", "/cache/network", {"offline": offline})
+    written = holdfast.put("/items/1", {"id": "1", "name": "first"})
+    origin.put("/items/1", {"id": "1", "name": "first"})
+    holdfast.call("PUT", "/cache/network", {"offline": False})
+    if offline:
+        holdfast.await_state(receipt(written), "delivered")
+    holdfast.call("PUT", "/cache/network", {"offline": True})
+    kept = holdfast.get("/items/1")
+    assert kept.json()["name"] == "first" and "etag" not in kept.headers, kept
+    identifier = receipt(holdfast.put("/items/1", {"id": "1", "name": "second"}))
+    holdfast.call("PUT", "/cache/network", {"offline": False})
+    holdfast.await_state(identifier, "delivered")
+    assert origin.json("/items/1")["name"] == "second"
+
+
+def test_the_tag_that_an_answer_gave_holds_offline(origin, holdfast):
+    origin.put("/items/1", {"id": "1", "name": "base"})
+    holdfast.get("/items/1")
+    origin.order(method="PATCH", status=204, headers={"ETag": '"own"'})
+    tag = holdfast.patch("/items/1", {"name": "first"}).headers["etag"]
+    origin.put("/items/1", {"id": "1", "name": "first"}, tag=tag)
+    origin.stop()
+    identifier = receipt(holdfast.put("/items/1", {"id": "1", "name": "second"}, if_match=tag))
+    origin.start()
+    holdfast.await_state(identifier, "delivered")
+    assert origin.seen("PUT")[-1].headers["if-match"] == tag
+
+
 def test_K03_client_wins_on_a_delete_deletes(origin, holdfast):
     identifier = edited_offline(
         origin, holdfast, lambda **h: holdfast.delete("/items/1", **h),

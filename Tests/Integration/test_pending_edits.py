@@ -1,5 +1,7 @@
 """Pending edits show to their own identity, and stay, whatever is done around them."""
 
+import gzip
+import json
 import threading
 
 import pytest
@@ -118,3 +120,17 @@ def test_pending_edits_show_whatever_is_done(origin, holdfast, done):
     edits.check()
     if edits.answers:
         edits.answers.set()
+
+
+def test_an_edit_shows_in_the_coding_that_it_was_sent_in(origin, holdfast):
+    origin.put("/items/1", {"n": 1})
+    holdfast.get("/items/1")
+    origin.stop()
+    body = gzip.compress(json.dumps(KEPT).encode())
+    answer = holdfast.put("/items/1", body, content_encoding="gzip", prefer="return=representation")
+    for shown in answer, holdfast.get("/items/1"):
+        assert (shown.headers["content-encoding"], shown.body) == ("gzip", body)
+    receipt(holdfast.put("/items/1", KEPT))
+    assert "content-encoding" not in holdfast.get("/items/1").headers
+    assert holdfast.patch("/items/1", {"n": 3}, content_encoding="identity").status == 202
+    assert "content-encoding" not in holdfast.get("/items/1").headers

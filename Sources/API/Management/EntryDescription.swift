@@ -40,17 +40,7 @@ extension ManagementService {
         let rule = context.settings.current.collection(for: entry.key.target)
         if rule != nil { return "collection" }
         guard let content = edit == nil ? copy?.content : edit?.content else { return "item" }
-        switch ListSign(ofStart: try await context.store.start(of: content, length: ListSign.length)) {
-        case .array: return "collection"
-        case .none: return "item"
-        case .parallel:
-            let limit = context.settings.current.maxJSONSize
-            guard content.length <= limit else { return "item" }
-            let list = ListDocument(
-                try await context.store.bytes(of: content, limit: limit), at: entry.key.target, rule: .byDefault,
-                originBase: context.origin.base)
-            return list == nil ? "item" : "collection"
-        }
+        return try await context.isList(content, at: entry.key.target) ? "collection" : "item"
     }
 
     private func json(_ copy: ServerCopy, of entry: Entry) -> JSONValue {

@@ -25,9 +25,7 @@ struct Gatekeeper: Sendable {
         guard !settings.accessTokens.isEmpty else { return .full }
         guard let token else {
             if Self.isOpen(path) { return .open }
-            throw Problem(
-                .accessToken, "Send a configured token in Holdfast-Token.",
-                fields: ["WWW-Authenticate": "Bearer realm=\"holdfast\""])
+            throw Problem(.accessToken, "Send a configured token in Holdfast-Token.")
         }
         guard token.isReadOnly else { return .full }
         guard head.method.isSafe else {

@@ -22,9 +22,7 @@ struct ReadHandler: Sendable {
             exchange.respond(head, body: [])
             return
         case .gone:
-            throw ResourceAnswer.marked(
-                Problem(.notFound, "The create behind this temporary target named no resource.", status: 410),
-                .hit(detail: "GONE"))
+            throw ResourceAnswer.marked(ResourceAnswer.withoutTarget, .hit(detail: "GONE"))
         }
         for attempt in 1... {
             do {

@@ -53,7 +53,8 @@ struct Representation: Sendable {
     init(_ edit: LocalEdit, content: Content) {
         status = 200
         fields = ["ETag": edit.tag, "Cache-Control": "no-cache"]
-        if let type = edit.mediaType { fields["Content-Type"] = type }
+        fields["Content-Type"] = edit.mediaType
+        fields["Content-Encoding"] = edit.coding
         self.content = content
         etag = edit.tag
         syncState = edit.syncState

@@ -36,6 +36,7 @@ extension WriteJob {
             fields["Content-Location"] = originURL(of: latest.lane.target)
             fields["ETag"] = edit.tag
             fields["Content-Type"] = edit.mediaType
+            fields["Content-Encoding"] = edit.coding
             try await send(202, fields, content, syncState: edit.syncState)
         case .representation, nil:
             fields["Content-Type"] = "application/json"

@@ -88,7 +88,9 @@ extension WriteJob {
         }
         let isEmpty = isComplete && content == nil
         var sent: Content?
-        if method == .put, isEmpty, answer.fields.etag?.isStrong ?? false, !isForbiddenToKeep,
+        let isProof = isEmpty && answer.fields.etag?.isStrong ?? false
+        let isKnown = entry?.copies.contains { !$0.isGone } ?? false
+        if method == .put, isProof || isKnown, !isForbiddenToKeep, !isPart,
             !request.head.fields.contains("Content-Encoding")
         {
             switch body {
@@ -124,6 +126,6 @@ extension WriteJob {
             try await context.queue.onlineWriteSucceeded(on: key)
             context.events.emit(.entry(key, state: "synced", deleted: method == .delete))
         }
-        return changes.contains { if case .putCopy(key, _) = $0 { true } else { false } }
+        return changes.contains { if case .putCopy(key, let copy) = $0 { !copy.isExpired } else { false } }
     }
 }

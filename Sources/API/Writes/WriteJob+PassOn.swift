@@ -14,10 +14,7 @@ extension WriteJob {
     }
 
     private func passOnInTurn() async throws {
-        guard !isGone else {
-            throw Problem(
-                .notFound, "The origin named no target for what was created under this temporary one.", status: 410)
-        }
+        try checkIsThere()
         guard context.network.state.isOnline else { throw Self.notQueueable(method) }
         guard context.queue.lane(of: key) == .empty else { throw Self.lanePending }
         let body = try await reader.read(mayStream: true, isForbiddenToKeep: true)

@@ -10,6 +10,8 @@ extension WriteJob {
                 "The update policy asks for the origin itself."
             } else if isForbiddenToKeep {
                 "Nothing of this write may be kept."
+            } else if isPart {
+                "A part (Content-Range) is not queued."
             } else if method == .post, policy.post == .never {
                 "A POST here is never queued."
             } else {
@@ -21,6 +23,9 @@ extension WriteJob {
                 fields: ["Retry-After": "1"])
         }
     }
+
+    /// Whether the body is a part of the target's, which only the origin can put in its place (RFC 9110 14.5).
+    var isPart: Bool { request.head.fields.contains("Content-Range") }
 
     /// The policy of the offline column.
     var offlinePolicy: Policy { request.policy(entry: entry, offline: true) }

@@ -36,11 +36,7 @@ extension WriteJob {
         request === original && context.queue.resolve(original.target, of: original.key.partition) == .itself
     }
 
-    private func checkIsThere() throws {
-        guard isGone else { return }
-        throw Problem(
-            .notFound, "The origin named no target for what was created under this temporary one.", status: 410)
-    }
+    func checkIsThere() throws { if isGone { throw ResourceAnswer.withoutTarget } }
 
     /// Read before the turn, so that a slow client holds up nobody; what is going to be refused is refused before.
     private func takeBody() async throws -> SentBody {

@@ -112,8 +112,7 @@ final class WriteJob: Sendable {
     /// A value that the origin has not accepted yet sees nothing that is kept (design 4, "Whose"): it is shown to the origin first.
     private func prove() async throws {
         let refusal = Problem(
-            .credentialUnproven, "The origin has to accept this credential once before kept data can be used with it.",
-            fields: ["WWW-Authenticate": "Bearer realm=\"origin\""])
+            .credentialUnproven, "The origin has to accept this credential once before kept data can be used with it.")
         guard context.network.state.isOnline else { throw refusal }
         guard clientKey != nil || context.queue.lane(of: key) != .empty else { return }
         let fields = fetchFields()
@@ -172,7 +171,8 @@ final class WriteJob: Sendable {
         }
         if request.settings.collection(for: request.target) != nil { return .create }
         if context.queue.localEdit(of: key) != nil { return .action }
-        if let copy = entry?.copies.first(where: { !$0.isGone }) {
+        let copies = entry?.copies.filter { !$0.isGone } ?? []
+        if let copy = copies.first(where: { !$0.fields.contains("Content-Encoding") }) ?? copies.first {
             return try await isList(copy) ? .create : .action
         }
         return request.settings.collection(ofMember: request.target) != nil ? .action : .create
@@ -181,8 +181,7 @@ final class WriteJob: Sendable {
     @inline(never)
     private func isList(_ copy: ServerCopy) async throws -> Bool {
         guard copy.fields["Content-Type"].flatMap({ MediaType($0) })?.isJSON ?? false else { return false }
-        let start = try await context.store.start(of: copy.content, length: ListSign.length)
-        return ListSign(ofStart: start) == .array
+        return try await context.isList(copy.content, at: request.target)
     }
 
     /// Whether target or body speak of a temporary target while something is queued: then the write waits behind it.

@@ -44,9 +44,44 @@ package enum WriteEffects {
                 fields: Validation.stripped(fields, isShared: isShared, targetedFields: targetedFields),
                 content: content, requestTime: requestTime, responseTime: responseTime,
                 selecting: selecting, explicitFreshnessOnly: true, epoch: epoch)
+        } else if method == .put || method == .patch {
+            copy = outdated(
+                entry?.copies ?? [], status: status, sent: isForbidden || method != .put ? nil : sentBody,
+                type: sentType, requestTime: requestTime, responseTime: responseTime)
         }
         if let copy { changes.append(.putCopy(key, copy)) }
         return changes
+    }
+
+    /// What an edit is based on from now on where the origin took it (2xx but for 202) and proved no bytes: the copy that the next
+    /// edit would start from, expired and without validators, which are of the version before. An edit from that one would be
+    /// refused for what was written here. `sent`: the target's whole as written, nil where it is not known or not to be kept;
+    /// `coding`: its Content-Encoding. nil where no copy is known.
+    package static func outdated(
+        _ copies: [ServerCopy], status: Int, sent: Content?, type: String?, coding: String? = nil,
+        requestTime: Double, responseTime: Double
+    ) -> ServerCopy? {
+        guard (200...299).contains(status), status != 202,
+            var copy = copies.first(where: { !$0.fields.contains("Content-Encoding") }) ?? copies.first,
+            (200...299).contains(copy.status)
+        else { return nil }
+        let ofBytes = ["content-", "repr-digest", "digest"]
+        copy.fields.removeAll { field in
+            let name = field.name.asciiLowercased
+            return ["etag", "last-modified", "age", "date"].contains(name)
+                || sent != nil && ofBytes.contains { name.utf8.starts(with: $0.utf8) }
+        }
+        copy.fields["Date"] = HTTPDate(responseTime).text
+        if let sent {
+            copy.content = sent
+            if let type { copy.fields["Content-Type"] = type }
+            if let coding { copy.fields["Content-Encoding"] = coding }
+        }
+        copy.requestTime = requestTime
+        copy.responseTime = responseTime
+        copy.isExpired = true
+        copy.explicitFreshnessOnly = true
+        return copy
     }
 
     private struct Answer {

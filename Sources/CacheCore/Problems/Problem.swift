@@ -123,6 +123,15 @@ package enum ProblemCode: String, Sendable, Hashable, CaseIterable {
         }
     }
 
+    /// Who asks for the credential that a 401 misses.
+    fileprivate var realm: String? {
+        switch self {
+        case .accessToken: "holdfast"
+        case .credentialUnproven: "origin"
+        default: nil
+        }
+    }
+
     /// The code in the problem's type: `offline` stands for both of its statuses.
     package var slug: String { self == .offlineGateway ? "offline" : rawValue }
 }
@@ -145,7 +154,7 @@ package struct Problem: Error, Sendable {
     package var detail: String
     /// The table's status, unless the case has its own (409 or 412 of a conflict).
     package var status: Int
-    /// Extra fields: Retry-After, WWW-Authenticate, Allow, ….
+    /// Extra fields: Retry-After, Allow, …; WWW-Authenticate is there where it has to be.
     package var fields: HTTPFields
     /// Further members of the body.
     package var members: [Member]
@@ -159,5 +168,7 @@ package struct Problem: Error, Sendable {
         self.status = status ?? code.meaning.status
         self.fields = fields
         self.members = members
+        // Every 401 names a scheme (RFC 9110 15.5.2).
+        if let realm = code.realm { self.fields["WWW-Authenticate"] = "Bearer realm=\"\(realm)\"" }
     }
 }

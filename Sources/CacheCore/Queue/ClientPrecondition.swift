@@ -58,13 +58,12 @@ struct ClientPrecondition {
             throw refusal
         }
         guard !tags.isEmpty else { throw refusal }
-        guard !copies.isEmpty else {
-            // Nothing is known here: the origin judges. One tag alone says what the client started from.
-            let base = Base(etag: tags.count == 1 ? tags[0].text : nil)
-            return .explicit(.ifMatch(tags.map(\.text).joined(separator: ", ")), base)
-        }
-        guard let copy = copy(named: tags) else { throw refusal }
-        return .explicit(.ifMatch(copy.etag ?? ""), Base(of: copy))
+        if let copy = copy(named: tags) { return .explicit(.ifMatch(copy.etag ?? ""), Base(of: copy)) }
+        // Where nothing is known here, or only what was made out of date, the origin judges.
+        guard copies.allSatisfy(\.isExpired) else { throw refusal }
+        // One tag alone says what the client started from.
+        let base = Base(etag: tags.count == 1 ? tags[0].text : nil)
+        return .explicit(.ifMatch(tags.map(\.text).joined(separator: ", ")), base)
     }
 
     private func copy(named tags: [ETag]) -> ServerCopy? {

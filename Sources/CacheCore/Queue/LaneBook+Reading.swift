@@ -27,8 +27,8 @@ extension LaneBook {
         let stopped = stopped[key]?.first.flatMap { operations[$0] }
         return LocalEdit(
             syncState: stopped?.state.rawValue ?? Self.syncState(of: last), content: last.effective,
-            mediaType: last.effectiveType, tag: last.tag, base: last.base, operation: last.id,
-            conflictID: stopped?.conflictID ?? conflictsByEntry[key]?.last)
+            mediaType: last.effectiveType, coding: last.effectiveCoding, tag: last.tag, base: last.base,
+            operation: last.id, conflictID: stopped?.conflictID ?? conflictsByEntry[key]?.last)
     }
 
     /// The entries of the partitions (nil: of all) where an edit shows.

@@ -135,6 +135,10 @@ package struct Operation: Sendable, Hashable {
         get { parts.effectiveType }
         set { parts.effectiveType = newValue }
     }
+    /// The Content-Encoding of `effective`; that of a patch is the document's own.
+    package var effectiveCoding: String? {
+        effective == nil || method == .patch ? nil : fields.combined("Content-Encoding")
+    }
     /// The `"hf-…"` tag of the effective copy after this edit, quotes included.
     package var tag: String {
         get { parts.tag }

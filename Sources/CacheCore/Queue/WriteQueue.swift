@@ -51,6 +51,8 @@ package struct LocalEdit: Sendable, Hashable {
     /// nil: reads as 404 (a pending delete).
     package var content: Content?
     package var mediaType: String?
+    /// The Content-Encoding that the content was sent in; nil: none.
+    package var coding: String?
     /// The `"hf-…"` tag, quotes included.
     package var tag: String
     package var base: Base
@@ -58,12 +60,13 @@ package struct LocalEdit: Sendable, Hashable {
     package var conflictID: String?
 
     package init(
-        syncState: String, content: Content?, mediaType: String?, tag: String, base: Base, operation: OperationID,
-        conflictID: String?
+        syncState: String, content: Content?, mediaType: String?, coding: String?, tag: String, base: Base,
+        operation: OperationID, conflictID: String?
     ) {
         self.syncState = syncState
         self.content = content
         self.mediaType = mediaType
+        self.coding = coding
         self.tag = tag
         self.base = base
         self.operation = operation

@@ -61,11 +61,12 @@ extension Attempt {
         }
         if let etag = sighting.etag {
             return delivered(
-                Base(etag: etag, mediaType: operation.effectiveType, content: operation.effective), [.expire(key)])
+                Base(etag: etag, mediaType: operation.effectiveType, content: operation.effective),
+                await unproven(by: sighting))
         }
         // The next one needs a validator that the answer did not give (design 5, "base validator").
         guard context.queue.nextEdit(after: operation) != nil else {
-            return delivered(.unknown, [.expire(key)], isUnseen: true)
+            return delivered(.unknown, await unproven(by: sighting), isUnseen: true)
         }
         switch await look() {
         case .seen(let seen):
@@ -73,10 +74,26 @@ extension Attempt {
             return delivered(
                 seen.base, ServerCopies.seen(seen, as: key, policy: operation.policy, epoch: context.store.epoch),
                 unseen: showsIt ? nil : seen.version)
-        case .unreachable, .noCredential, .notNow: return delivered(.unknown, [.expire(key)], isUnseen: true)
+        case .unreachable, .noCredential, .notNow:
+            return delivered(.unknown, await unproven(by: sighting), isUnseen: true)
         // What can't be read can't be guarded.
-        case .unreadable: return delivered(.unknown, [.expire(key)])
+        case .unreadable: return delivered(.unknown, await unproven(by: sighting))
         }
+    }
+
+    /// What was written stands for the version before until the target is read. Nothing where no copy was known.
+    private func unproven(by answer: Sighting) async -> [StoreChange] {
+        let key = operation.lane
+        let policy = operation.policy
+        guard operation.base != .unknown, !policy.noCache, let entry = try? await context.store.entry(key) else {
+            return [.expire(key)]
+        }
+        let isForbidden = policy.respectNoStore && CacheControl(response: answer.fields).noStore
+        let copy = WriteEffects.outdated(
+            entry.copies, status: answer.status, sent: isForbidden ? nil : operation.effective,
+            type: operation.effectiveType, coding: operation.effectiveCoding,
+            requestTime: answer.requestTime, responseTime: answer.responseTime)
+        return [.expire(key)] + (copy.map { [.putCopy(key, $0)] } ?? [])
     }
 
     /// The representation that the answer proves: its body where it says so or shows what was sent, or what was sent to a PUT with a

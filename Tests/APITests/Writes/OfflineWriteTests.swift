@@ -45,6 +45,19 @@ struct OfflineWriteTests {
         #expect(fixture.queue.unfinished().first?.kind == .action)
     }
 
+    @Test(
+        "a POST to a stored list is a create, whatever the list's form",
+        arguments: [
+            (#"[{"id":1}]"#, true), (#"{"items":[{}],"uris":["/items/1"],"etags":["1"]}"#, true),
+            (#"{"items":[{}],"uris":[],"etags":["1"]}"#, false), (#"{"items":[{}]}"#, false),
+        ])
+    func createInList(document: String, isList: Bool) async throws {
+        try await fixture.know("/items", document, etag: "\"1\"")
+        let reply = try await fixture.send(.post, "/items", "{}")
+        #expect(reply.status == 202 && reply.fields.contains("Location") == isList)
+        #expect(fixture.queue.unfinished().first?.kind == (isList ? .create : .action))
+    }
+
     @Test("return=representation answers the effective copy, return=minimal nothing")
     func prefer() async throws {
         let whole = try await fixture.send(
@@ -74,9 +87,10 @@ struct OfflineWriteTests {
         #expect(reply.status == 202)
     }
 
-    @Test("no-store, noCache and post never are not queued", arguments: 0..<3)
+    @Test("no-store, noCache, post never and parts are not queued", arguments: 0..<4)
     func neverQueued(which: Int) async throws {
-        let fields: HTTPFields = which == 0 ? ["Cache-Control": "no-store"] : [:]
+        let fields: HTTPFields =
+            which == 0 ? ["Cache-Control": "no-store"] : which == 3 ? ["Content-Range": "bytes 0-1/9"] : [:]
         let reply = try await fixture.send(.post, "/login", "{}", fields: fields) {
             if which == 1 { $0.noCache = true }
             if which == 2 { $0.post = .never }

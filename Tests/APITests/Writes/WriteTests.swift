@@ -38,6 +38,15 @@ struct WriteTests {
         #expect(isKept ? copy?.etag == "\"2\"" : copy?.isExpired == true)
     }
 
+    @Test("a part that the origin took is not taken for the whole")
+    func part() async throws {
+        fixture.origin.then(204, ["ETag": "\"2\"", "Cache-Control": "max-age=60"])
+        try await fixture.know("/items/1", "{}", etag: "\"1\"")
+        _ = try await fixture.send(.put, "/items/1", "{", fields: ["Content-Range": "bytes 0-0/2"])
+        let copies = try await fixture.store.entry(fixture.key("/items/1"))?.copies ?? []
+        #expect(copies.map(\.content.length) == [2] && copies.allSatisfy(\.isExpired))
+    }
+
     @Test("a write without precondition is guarded by the server copy's strong tag")
     func guarded() async throws {
         fixture.origin.then(204)

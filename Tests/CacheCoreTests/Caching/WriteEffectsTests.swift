@@ -18,9 +18,17 @@ struct WriteEffectsTests {
             originBase: "http://o/api", requestTime: 1, responseTime: 2, epoch: 1)
     }
 
+    /// What the write proved.
     private func copy(_ changes: [StoreChange]) -> ServerCopy? {
-        for case .putCopy(_, let copy) in changes { return copy }
+        for case .putCopy(_, let copy) in changes where !copy.isExpired { return copy }
         return nil
+    }
+
+    private func outdated(
+        _ status: Int = 204, sent: Content? = Self.sent, coding: String? = nil, over known: ServerCopy...
+    ) -> ServerCopy? {
+        WriteEffects.outdated(
+            known, status: status, sent: sent, type: "a/b", coding: coding, requestTime: 1, responseTime: 2)
     }
 
     @Test("The answer's body counts where it is the target's own representation")
@@ -49,6 +57,37 @@ struct WriteEffectsTests {
         #expect(copy(changes(.post, 200, ["Content-Type": "text/x"], body: Self.body)) == nil)
         let hidden: HTTPFields = ["Content-Location": "/api/items/1", "Cache-Control": "private"]
         #expect(copy(changes(.post, 200, hidden, body: Self.body)) == nil)
+    }
+
+    @Test("A write that proves no bytes leaves what was sent, expired and without the validators of the version before")
+    func unproven() throws {
+        let known = makeCopy([
+            "ETag": "\"1\"", "Last-Modified": date(5), "Date": date(9), "Content-Type": "text/x",
+            "Content-Language": "en", "Repr-Digest": "sha-256=:AA==:", "Vary": "Accept",
+        ])
+        let written = try #require(outdated(over: makeCopy(["Content-Encoding": "gzip"]), known))
+        #expect(written.isExpired && written.content == Self.sent && written.responseTime == 2)
+        #expect(written.fields == ["Vary": "Accept", "Date": date(2), "Content-Type": "a/b"])
+        let patched = try #require(outdated(sent: nil, over: known))
+        #expect(patched.isExpired && patched.content == known.content && patched.fields["Content-Type"] == "text/x")
+        #expect(patched.etag == nil && patched.lastModified == nil && patched.fields["Content-Language"] == "en")
+        #expect(outdated(coding: "br", over: known)?.fields["Content-Encoding"] == "br")
+    }
+
+    @Test("Nothing is left where nothing was known, or where the origin has only promised")
+    func unprovenNothing() {
+        #expect(outdated() == nil && outdated(over: makeCopy([:], status: 404)) == nil)
+        #expect(outdated(202, over: makeCopy([:])) == nil && outdated(303, over: makeCopy([:])) == nil)
+    }
+
+    @Test("A patch document is never taken for the target's bytes, nor what may not be kept")
+    func unprovenBytes() {
+        func left(_ changes: [StoreChange]) -> Content? {
+            for case .putCopy(_, let copy) in changes { return copy.content }
+            return nil
+        }
+        #expect(left(changes(.put, 204, [:])) == Self.sent && left(changes(.patch, 204, [:])) == .empty)
+        #expect(left(changes(.put, 204, ["Cache-Control": "no-store"])) == .empty)
     }
 
     @Test("DELETE and 404 leave gone; other errors change nothing")
