@@ -91,13 +91,17 @@ static void on_again(evutil_socket_t descriptor, short what, void *argument) {
     loop->callbacks.woken(loop->context);
 }
 
+void hl_loop_set_limits(hl_loop *loop, const hl_limits *limits) {
+    loop->limits = *limits;
+    if (loop->limits.head > READ_SIZE) loop->limits.head = READ_SIZE;
+}
+
 hl_loop *hl_loop_new(const hl_callbacks *callbacks, void *context, const hl_limits *limits, int64_t *connections) {
     hl_loop *loop = calloc(1, sizeof *loop);
     if (!loop) return NULL;
     loop->callbacks = *callbacks;
     loop->context = context;
-    loop->limits = *limits;
-    if (loop->limits.head > READ_SIZE) loop->limits.head = READ_SIZE;
+    hl_loop_set_limits(loop, limits);
     loop->connections = connections;
     loop->base = event_base_new();
     loop->wake_descriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);

@@ -92,6 +92,11 @@ package final class EventServer<Handler: RequestHandler>: Sendable {
     /// Open connections of all loops.
     package var connectionCount: Int { counter.value }
 
+    /// Other limits for what begins from now on.
+    package func take(_ limits: ServerLimits) {
+        for loop in state.withLock({ $0.loops }) { loop.post(.limits(limits)) }
+    }
+
     /// Stops accepting, lets running exchanges end and their answers leave for at most `deadline` seconds, then closes everything;
     /// what is unfinished is reset. Whatever holds an exchange after that gets `ExchangeError.disconnected`.
     package func stop(deadline: Double) async {

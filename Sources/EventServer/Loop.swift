@@ -11,6 +11,8 @@ enum LoopJob: Sendable {
     case task(UnownedJob)
     /// Tells how many connections have an exchange or unsent bytes.
     case count(CheckedContinuation<Int, Never>)
+    /// Indirect, for a job is to stay small.
+    indirect case limits(ServerLimits)
     case drain
     case stop
 }
@@ -96,6 +98,9 @@ enum LoopJob: Sendable {
         case .task(let task): unsafe task.runSynchronously(on: asUnownedTaskExecutor())
         case .exchange(let exchange, let step): exchange.perform(step)
         case .count(let continuation): unsafe continuation.resume(returning: Int(hl_loop_busy(handle)))
+        case .limits(let limits):
+            var c = limits.c
+            unsafe hl_loop_set_limits(handle, &c)
         case .drain: unsafe hl_loop_drain(handle)
         case .stop: unsafe hl_loop_stop(handle)
         }

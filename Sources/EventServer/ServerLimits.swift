@@ -23,10 +23,14 @@ package struct ServerLimits: Sendable {
 
     package init() {}
 
+    /// The kernel counts milliseconds in 31 bits.
+    private static let longest = 2_000_000.0
+
     var c: hl_limits {
         hl_limits(
             line: UInt32(clamping: line), fields: UInt32(clamping: fields), head: UInt32(clamping: head), body: body,
-            connections: connections, head_seconds: headTime, idle_seconds: idleTime, body_seconds: bodyTime,
-            write_seconds: writeTime)
+            connections: connections, head_seconds: min(headTime, Self.longest),
+            idle_seconds: min(idleTime, Self.longest), body_seconds: min(bodyTime, Self.longest),
+            write_seconds: min(writeTime, Self.longest))
     }
 }

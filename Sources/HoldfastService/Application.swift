@@ -173,7 +173,9 @@ struct Application {
     /// Takes new settings over: policies, credentials, limits of requests. Addresses and folders stay. Where they can't be read all stays.
     func reload(_ read: () throws(ConfigurationError) -> Configuration) {
         do throws(ConfigurationError) {
-            settings.replace(try read().onAddresses(of: configuration).settings)
+            let read = try read().onAddresses(of: configuration)
+            settings.replace(read.settings)
+            server.take(Self.limits(read))
         } catch {
             return log.write(.error, "not reloaded", [("error", "\(error)")])
         }

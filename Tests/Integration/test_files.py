@@ -111,6 +111,23 @@ ALGORITHMS = pytest.mark.parametrize("algorithm", ["sha256", "sha512"])
 FIELDS = pytest.mark.parametrize("field", ["Repr-Digest", "Content-Digest"])
 
 
+def test_a_body_for_which_there_is_no_room_is_refused_before_it_is_sent(holdfast_with):
+    holdfast = holdfast_with(maxStoreSize="1MiB")
+    holdfast.go(True)
+
+    def expect(length):
+        with socket.create_connection(("127.0.0.1", holdfast.port), timeout=10) as connection:
+            connection.sendall(b"PUT /files/new HTTP/1.1\r\nHost: localhost\r\nContent-Type: image/png\r\n"
+                               b"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n" % length)
+            return int(connection.recv(65536).split()[1])
+
+    assert expect(2_000_000) == 413
+    assert expect(500_000) == 100
+    receipt(put_file(holdfast, "/held", noise(600_000)))
+    assert expect(500_000) == 507
+    assert expect(300_000) == 100
+
+
 def chunks(body):
     """The body without a length, which http.client sends in chunks."""
     return (body[start:start + 1_000_000] for start in range(0, len(body), 1_000_000))

@@ -72,7 +72,8 @@ def test_without_a_cache_requests_pass_and_are_refused_offline(origin, holdfast_
     holdfast = holdfast_with(cacheMode="no")
     origin.put("/items/1", {"v": "a"})
     for _ in range(2):
-        assert holdfast.get("/items/1").json()["v"] == "a"
+        answer = holdfast.get("/items/1")
+        assert (answer.json()["v"], answer.headers["Cache-Status"]) == ("a", "Holdfast; fwd=bypass")
     assert len(origin.seen("GET")) == 2
     assert holdfast.put("/items/1", {"v": "b"}).status == 200 and origin.json("/items/1")["v"] == "b"
     assert holdfast.call("GET", "/cache/entries").json()["items"] == []

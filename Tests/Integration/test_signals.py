@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import threading
 
 import pytest
@@ -56,6 +57,17 @@ def test_SIGHUP_with_a_bad_file_changes_nothing_and_says_why(holdfast):
     told = json.loads(holdfast.log_text().splitlines()[-1])
     assert told["level"] == "error" and "config.json: defaultPolicy: fetchPolicy" in told["error"]
     assert holdfast.call("GET", "/cache/policies").json() == before
+
+
+def test_SIGHUP_takes_limits_over(holdfast_with):
+    holdfast = holdfast_with(maxBodySize=1_000)
+    assert holdfast.put("/items/1", {"n": "x" * 2_000}).status == 413
+    holdfast.config.update(maxBodySize=10_000, limits={"idle": 0.2})
+    reload(holdfast)
+    eventually(lambda: holdfast.put("/items/1", {"n": "x" * 2_000}).status == 201)
+    with socket.create_connection(("127.0.0.1", holdfast.port), timeout=10) as connection:
+        assert connection.recv(1) == b""  # closed for it was idle
+    assert holdfast.put("/items/1", {"n": "x" * 12_000}).status == 413
 
 
 @pytest.mark.parametrize("before, after", [(False, True), (True, False)])

@@ -40,6 +40,10 @@ struct BodyReader: Sendable {
         if mayStream, let length, length > (isForbiddenToKeep ? Int64(Self.memoryLimit) : Self.asideLimit) {
             return .stream(ClientBody(exchange, readAhead: [], check: check))
         }
+        // Who waits for 100 (Continue) is told before it is sent that there is no room for it.
+        if let length, length > Self.memoryLimit {
+            return .stored(try await spool(ClientBody(exchange, readAhead: [], check: check), length: length))
+        }
         var pieces: [[UInt8]] = []
         var count = 0
         while count <= Self.memoryLimit, let piece = try await next() {

@@ -3,7 +3,8 @@ import HTTPModel
 
 /// Answers for queued writes: the receipt, the effective copy, or what the origin said (design 4).
 extension WriteJob {
-    private static let status = CacheStatus.forward(.method)
+    /// Reads come here only where the cache is not to handle them.
+    private var cacheStatus: CacheStatus { .forward(method == .get || method == .head ? .bypass : .method) }
 
     /// `deadline` (seconds since 1970): until then the outcome is waited for; nil answers at once.
     func answer(for operation: Operation, deadline: Double?) async throws {
@@ -99,7 +100,7 @@ extension WriteJob {
     }
 
     func head(_ status: Int, _ fields: HTTPFields, syncState: String?) -> ResponseHead {
-        answers.head(status: status, fields: fields, cacheStatus: Self.status, syncState: syncState)
+        answers.head(status: status, fields: fields, cacheStatus: cacheStatus, syncState: syncState)
     }
 
     /// Carries the rest of a begun answer; breaks the connection off where it is cut.

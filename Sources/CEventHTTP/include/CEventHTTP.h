@@ -106,6 +106,8 @@ typedef struct hl_callbacks {
 
 /* NULL where libevent has no loop to give. The limits are copied. */
 hl_loop *hl_loop_new(const hl_callbacks *callbacks, void *context, const hl_limits *limits, int64_t *connections);
+/* From the loop's own thread: for what begins from now on. */
+void hl_loop_set_limits(hl_loop *loop, const hl_limits *limits);
 /* Listens on the descriptor too; shared between loops. 0, or errno. */
 int hl_loop_add_listener(hl_loop *loop, int descriptor, int listener);
 /* Runs until hl_loop_stop. */

@@ -42,6 +42,7 @@ package struct Configuration: Sendable {
         }
         self.origin = origin
         listen = try source.strings("listen") ?? ["127.0.0.1:8080"]
+        guard !listen.isEmpty else { throw source.error("listen", "must name an address, HOST:PORT or unix:PATH") }
         manageListen = try source.string("manageListen")
         data = try source.string("data") ?? "./holdfast-data"
         threads = try source.count("threads", from: 1) ?? 1

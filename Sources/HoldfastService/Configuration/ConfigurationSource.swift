@@ -81,7 +81,7 @@ struct ConfigurationSource {
 
     func string(_ key: String) throws(ConfigurationError) -> String? {
         guard let json = self[key] else { return nil }
-        guard let text = json.string, !text.isEmpty else { throw error(key, "must be a text") }
+        guard let text = json.string, !text.isEmpty else { throw error(key, "must be a text, and not empty") }
         return text
     }
 
