@@ -10,9 +10,25 @@ package struct OperationID: Sendable, Hashable, Comparable, CustomStringConverti
 
 /// States of design 5. Stopped: conflict, failed. Final: delivered, cancelled, superseded.
 package enum OperationState: String, Sendable, Hashable, CaseIterable {
-    case pending, sending, unknown, conflict, failed, delivered, cancelled, superseded
+    /// Waits for its turn, a time or a credential.
+    case pending
+    /// On disk before its first byte leaves; after a restart it is `unknown`.
+    case sending
+    /// It may have taken effect: the origin is looked at before it is sent again.
+    case unknown
+    /// The origin has another version; a resolution or a write to the target ends it.
+    case conflict
+    /// The origin, or a look, said that it can't be done; a retry, an edit or a discard ends it.
+    case failed
+    case delivered
+    /// Discarded here, or dropped by SERVER_WINS.
+    case cancelled
+    /// A later write took its place (`supersededBy`).
+    case superseded
 
+    /// Nothing changes it any more; it is kept as a receipt.
     package var isFinal: Bool { self == .delivered || self == .cancelled || self == .superseded }
+    /// Its lane waits until somebody acts.
     package var isStopped: Bool { self == .conflict || self == .failed }
 }
 
@@ -33,6 +49,7 @@ package enum Precondition: Sendable, Hashable {
     case none
     case ifMatch(String)
     case ifNoneMatch(String)
+    /// The client's own, or the guard where the base has no strong ETag.
     case ifUnmodifiedSince(String)
 }
 
@@ -122,6 +139,7 @@ package struct Operation: Sendable, Hashable {
         get { parts.fields }
         set { parts.fields = newValue }
     }
+    /// What is sent, a patch as it came; nil where the request has none.
     package var body: Content? {
         get { parts.body }
         set { parts.body = newValue }
@@ -131,6 +149,7 @@ package struct Operation: Sendable, Hashable {
         get { parts.effective }
         set { parts.effective = newValue }
     }
+    /// The media type of `effective`.
     package var effectiveType: String? {
         get { parts.effectiveType }
         set { parts.effectiveType = newValue }
@@ -144,6 +163,7 @@ package struct Operation: Sendable, Hashable {
         get { parts.tag }
         set { parts.tag = newValue }
     }
+    /// Sent along; a new base replaces it.
     package var precondition: Precondition {
         get { parts.precondition }
         set { parts.precondition = newValue }
@@ -153,6 +173,7 @@ package struct Operation: Sendable, Hashable {
         get { parts.preconditionIsClients }
         set { parts.preconditionIsClients = newValue }
     }
+    /// The server's version at the first edit of the chain: a refresh never moves it.
     package var base: Base {
         get { parts.base }
         set { parts.base = newValue }
@@ -162,6 +183,7 @@ package struct Operation: Sendable, Hashable {
         get { parts.idempotencyKey }
         set { parts.idempotencyKey = newValue }
     }
+    /// From 1; one more with each change of bytes or preconditions.
     package var keyRound: Int {
         get { parts.keyRound }
         set { parts.keyRound = newValue }
@@ -177,6 +199,7 @@ package struct Operation: Sendable, Hashable {
         get { parts.fingerprints }
         set { parts.fingerprints = newValue }
     }
+    /// As it was at acceptance.
     package var policy: Policy {
         get { parts.policy }
         set { parts.policy = newValue }
@@ -195,6 +218,7 @@ package struct Operation: Sendable, Hashable {
         get { parts.reason }
         set { parts.reason = newValue }
     }
+    /// How often it was claimed for sending, since the last retry by hand.
     package var attempts: Int {
         get { parts.attempts }
         set { parts.attempts = newValue }
@@ -209,10 +233,12 @@ package struct Operation: Sendable, Hashable {
         get { parts.nextAttemptAt }
         set { parts.nextAttemptAt = newValue }
     }
+    /// What the origin said last; kept with failed and delivered ones.
     package var lastAnswer: KeptAnswer? {
         get { parts.lastAnswer }
         set { parts.lastAnswer = newValue }
     }
+    /// In the state `conflict`, and after SERVER_WINS: the record with all versions.
     package var conflictID: String? {
         get { parts.conflictID }
         set { parts.conflictID = newValue }
@@ -237,11 +263,12 @@ package struct Operation: Sendable, Hashable {
         get { parts.supersededBy }
         set { parts.supersededBy = newValue }
     }
+    /// When it was accepted, in seconds since 1970.
     package var createdAt: Double {
         get { parts.createdAt }
         set { parts.createdAt = newValue }
     }
-    /// When it became final.
+    /// When it became final, in seconds since 1970.
     package var finishedAt: Double? {
         get { parts.finishedAt }
         set { parts.finishedAt = newValue }

@@ -19,7 +19,9 @@ package struct PolicyTable: Sendable, Hashable {
         }
     }
 
+    /// In the order of the configuration.
     package var rules: [Rule] = []
+    /// For what no rule matches, and for the fields that the matching one leaves open.
     package var defaultLayer = PolicyLayer()
 
     package init() {}
@@ -27,6 +29,7 @@ package struct PolicyTable: Sendable, Hashable {
 
 /// Where a collection keeps its members (design 10, `collections`): JSON pointers.
 package struct CollectionRule: Sendable, Hashable {
+    /// Of the collection itself, not of its members.
     package var path: PathPattern
     /// To the array in the collection's representation; "" is the top level.
     package var items = ""
@@ -44,10 +47,13 @@ package enum IdentityPart: Sendable, Hashable {
     case basicUser
     /// Claims of a JWT in a Bearer token.
     case jwt(claims: [String])
+    /// The values of these cookies; other cookies make no difference.
     case cookies(names: [String])
+    /// The value of a field that names who asks.
     case header(String)
 }
 
+/// Which part of the identity tells clients apart at these paths; where no rule matches, the whole of it.
 package struct PartitionRule: Sendable, Hashable {
     package var path: PathPattern
     package var part: IdentityPart
@@ -61,10 +67,13 @@ package struct PartitionRule: Sendable, Hashable {
 /// A credential for replay and refresh: a header and where its present value comes from (design 10, `credentials`).
 package struct CredentialSource: Sendable, Hashable {
     package enum Origin: Sendable, Hashable {
+        /// A path; its content without the line break at the end.
         case file(String)
+        /// Program and arguments, run without a shell; what it prints.
         case command([String])
     }
 
+    /// The name of the field that carries the value.
     package var header: String
     package var source: Origin
 
@@ -77,6 +86,7 @@ package struct CredentialSource: Sendable, Hashable {
 /// An access token (design 13).
 package struct AccessToken: Sendable, Hashable {
     package var secret: String
+    /// Safe methods alone, and under /cache only what belongs to the caller's partition or to none.
     package var isReadOnly: Bool
 
     package init(secret: String, isReadOnly: Bool) {
@@ -88,6 +98,7 @@ package struct AccessToken: Sendable, Hashable {
 /// How the probe asks (design 8). Without a target it only makes a connection.
 package struct ProbeSettings: Sendable, Hashable {
     package var target: Target?
+    /// The only status that proves the origin; nil: any.
     package var status: Int?
     /// Field name and the value it must have: the identity check.
     package var header: (name: String, value: String)? {
@@ -110,38 +121,57 @@ package struct Settings: Sendable {
     package var policies = PolicyTable()
     package var periodicRefreshPolicy = PeriodicRefreshPolicy.none
     package var periodicRefreshInterval = 120.0
+    /// The first rule that matches counts, as in `partitionBy`.
     package var collections: [CollectionRule] = []
     package var partitionBy: [PartitionRule] = []
     /// Further credential fields beside the built-in ones.
     package var credentialFields: [String] = []
+    /// Further request fields that are never kept on disk; operations are delivered without them.
     package var secretFields: [String] = []
+    /// A target with one of these in its query is neither stored nor queued.
     package var secretParameters = ["access_token", "token", "api_key", "key", "sig"]
+    /// For delivery and refresh in the background, in place of the clients' own.
     package var credentials: [CredentialSource] = []
+    /// Answer fields whose URLs under the origin become ours, beside Location, Content-Location and Link.
     package var urlFields = ["Next-Page"]
+    /// Fields that go before Cache-Control, in this order (RFC 9213).
     package var targetedFields: [String] = []
     /// Whether saveIfOffline, deleteIfOffline and persistentState are taken from the query.
     package var reservedParameters = true
+    /// None: whoever reaches the listener has full access.
     package var accessTokens: [AccessToken] = []
+    /// Names in Host, with or without port, beside the local ones and `listenHosts`.
     package var allowedHosts: [String] = []
+    /// Values of Origin beside the service's own.
     package var allowedOrigins: [String] = []
     /// Hosts of the listen addresses, lower case, without port.
     package var listenHosts: [String] = []
     /// The listener that alone serves /cache and /metrics; nil: all do.
     package var manageListener: ListenerID?
+    /// Of JSON that is patched, filtered or composed, before and after; 413 above.
     package var maxJSONSize: Int64 = 16 << 20
+    /// Of any body; 413 above.
     package var maxBodySize: Int64 = 1 << 40
+    /// How long an online write waits behind queued ones of its target before it is queued too.
     package var laneWait = 5.0
+    /// The pause before a look whether a write without an answer took effect (design 5).
     package var settle = 2.0
+    /// How long a read that a stored answer could serve waits for the first byte (ALLOW_STALE).
     package var staleTimeout = 3.0
+    /// Whether edits of one target that were not sent yet become one operation.
     package var coalesce = true
     /// Whether the origin's interim answers reach the client (RFC 9110 15.2). Some client libraries take a 103 for the final one.
     package var interimAnswers = true
+    /// Whether the origin takes a repeated Idempotency-Key for one request: writes without an answer are then sent again unlooked.
     package var idempotentOrigin = false
     /// nil: for ever.
     package var maxAttempts: Int?
+    /// Lanes that are delivered at once, at most.
     package var replayConcurrency = 8
+    /// How long final operations, answers under an Idempotency-Key and finished actions are kept.
     package var receiptRetention = 7.0 * 86400
     package var probe = ProbeSettings()
+    /// Whether requests to the origin carry `Oracle-Mobile-Sync-Agent: true`.
     package var oracleSync = false
 
     package init() {}
@@ -186,13 +216,16 @@ package final class SettingsBox: Sendable {
     package var current: Settings {
         _read { yield now.settings }
     }
+    /// For who hands them on: a request keeps those that it began with.
     package var now: SettingsSnapshot { snapshot.withLock { $0 } }
+    /// Without a lock.
     package var needsTokens: Bool { tokensNeeded.load(ordering: .acquiring) }
     /// For requests of the hot path that name another host or need a token: one short lock, no copy.
     package var hot: HotSettings { snapshot.withLock { $0.hot } }
 
     package func replace(_ settings: Settings) { update { $0 = settings } }
 
+    /// Changes run one after the other; a reader sees all of one or nothing.
     package func update(_ change: (inout Settings) -> Void) {
         snapshot.withLock { snapshot in
             var settings = snapshot.settings
