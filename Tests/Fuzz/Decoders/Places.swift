@@ -20,7 +20,7 @@ func judgeTargets(_ bytes: [UInt8]) {
     hold(reference.text.hasSameBytes(as: text), "a reference is put together as it was")
     if let form = URLReference.originForm(of: text, under: base) {
         hold(
-            reference.host == "origin.test" && (form.isEmpty || form.hasPrefix("/") || form.hasPrefix("?")),
+            reference.host == "origin.test" && [nil, UInt8(ascii: "/"), UInt8(ascii: "?")].contains(form.utf8.first),
             "the base's own")
     }
     hold(Percent.decode(Percent.encode(text)).hasSameBytes(as: text), "percent-encoding is undone")
