@@ -161,16 +161,25 @@ function failed(operation) {
     discardButton(operation));
 }
 
+/** By the problem that a discard is refused with: the parameter that insists on it, and what to ask before. */
+const insisting = {
+  "/problems/has-dependents": ["cascade=true", "Later writes depend on it. Give them up too?"],
+  "/problems/operation-busy": ["force=true", "It may be in effect at the origin already. Give it up all the same?"],
+};
+
 function discardButton(operation) {
   const name = `${operation.method} ${operation.target}`;
   return button("Discard", `Discard ${name}`, async () => {
     if (!confirm(`Give up ${name}? What was written is lost.`)) return;
-    try {
-      await send("DELETE", operation.links.operation);
-    } catch (error) {
-      const cascades = error.problem?.type === "/problems/has-dependents";
-      if (!cascades || !confirm("Later writes depend on it. Give them up too?")) throw error;
-      await send("DELETE", `${operation.links.operation}?cascade=true`);
+    const insisted = [];
+    for (;;) {
+      try {
+        return await send("DELETE", operation.links.operation + (insisted.length ? `?${insisted.join("&")}` : ""));
+      } catch (error) {
+        const [parameter, question] = insisting[error.problem?.type] ?? [];
+        if (!parameter || insisted.includes(parameter) || !confirm(question)) throw error;
+        insisted.push(parameter);
+      }
     }
   });
 }

@@ -1,6 +1,6 @@
 """The origin did the work and its answer was lost: seen as delivered, not repeated, no conflict."""
 
-from service import receipt
+from service import eventually, receipt
 
 
 def start(origin, holdfast):
@@ -64,3 +64,34 @@ def test_an_online_write_without_an_answer_is_not_queued(origin, holdfast):
     assert answer.json()["type"].endswith("/problems/outcome-unknown")
     assert not holdfast.open_operations()
     assert len(origin.seen("PUT")) == 1
+
+
+def always_cut(origin, holdfast):
+    """An origin that ends the connection on each PUT to a target where it has nothing."""
+    origin.stop()
+    identifier = receipt(holdfast.put("/items/2", {"name": "poison"}))
+    origin.order(method="PUT", path="/items/2", cut="before", times=1000)
+    origin.start()
+    return identifier
+
+
+def test_a_write_that_is_always_cut_off_fails_after_maxAttempts(origin, holdfast_with):
+    holdfast = holdfast_with(maxAttempts=3)
+    identifier = always_cut(origin, holdfast)
+    assert holdfast.await_state(identifier, "failed", 20)["reason"] == "max-attempts"
+    assert len(origin.seen("PUT")) == 3
+
+
+def test_a_write_that_is_always_cut_off_can_be_given_up_for_the_next_one(origin, holdfast):
+    identifier = always_cut(origin, holdfast)
+    holdfast.await_state(identifier, "unknown", 20)
+    later = holdfast.put("/items/2", {"name": "good"}, prefer="wait=0")
+    place = f"/cache/operations/{identifier}"
+    refused = holdfast.call("DELETE", place)
+    assert (refused.status, refused.json()["type"]) == (409, "/problems/operation-busy")
+    origin.order(method="GET", path="/items/2", status=503, times=1000)
+    given_up = eventually(lambda: (answer := holdfast.call("DELETE", f"{place}?force=true")).status == 200 and answer)
+    assert given_up.json()["items"][0]["state"] == "cancelled"
+    origin.orders.clear()
+    holdfast.await_state(receipt(later), "delivered", 20)
+    assert origin.json("/items/2")["name"] == "good"

@@ -180,8 +180,8 @@ final class FakeQueue: DeliveryQueue, WriteQueue {
     func edit(_ id: OperationID, fields: HTTPFields?, body: Content?) async throws -> Operation {
         throw Problem(.notFound, "")
     }
-    func discard(_ id: OperationID, cascade: Bool) async throws -> [Operation] { [] }
-    func discardAll(of key: EntryKey) async throws {}
+    func discard(_ id: OperationID, cascade: Bool, force: Bool) async throws -> [Operation] { [] }
+    func discardAll(of key: EntryKey, force: Bool) async throws {}
     func adopt(from: PartitionID, to: PartitionID) async throws {}
     var counts: QueueCounts {
         QueueCounts(pending: 0, sending: 0, unknown: 0, failed: 0, conflict: 0, openConflicts: 0)

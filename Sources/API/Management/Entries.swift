@@ -57,12 +57,13 @@ extension ManagementService {
     @Sendable private func evict(_ call: ManagementCall) async throws -> ManagementReply {
         let key = try call.entryKey()
         let discards = try call.flag("discard")
+        let force = try call.flag("force")
         if isBusy(key) {
             guard discards else {
                 throw Problem(
                     .operationsPending, "Queued writes or a conflict need this entry. &discard=true gives them up.")
             }
-            try await context.queue.discardAll(of: key)
+            try await context.queue.discardAll(of: key, force: force)
             if context.queue.conflict(of: key) != nil { try await context.queue.onlineWriteSucceeded(on: key) }
         } else if try await context.store.entry(key) == nil {
             throw Self.absent

@@ -155,7 +155,8 @@ extension ManagementService {
 
     private func discard(_ id: OperationID, _ call: ManagementCall) async throws -> ManagementReply {
         _ = try await unfinished(id, call)
-        let discarded = try await context.queue.discard(id, cascade: try call.flag("cascade"))
+        let discarded = try await context.queue.discard(
+            id, cascade: try call.flag("cascade"), force: try call.flag("force"))
         return ManagementCall.list(discarded.map { json($0) }, next: nil)
     }
 
@@ -166,7 +167,7 @@ extension ManagementService {
         var gone: Set<OperationID> = []
         for operation in waiting.reversed() where !gone.contains(operation.id) {
             do {
-                gone.formUnion(try await context.queue.discard(operation.id, cascade: true).map(\.id))
+                gone.formUnion(try await context.queue.discard(operation.id, cascade: true, force: false).map(\.id))
             } catch let problem as Problem where problem.code == .operationBusy || problem.code == .notFound {
                 continue
             }

@@ -11,13 +11,13 @@ enum PageParameters {
         guard path.first == "cache" else { return nil }
         switch (path.dropFirst().first ?? "", path.count, method) {
         case ("ui", _, _): return nil
-        case ("entry", 2, .delete): return ["target", "partition", "discard"]
+        case ("entry", 2, .delete): return ["target", "partition", "discard", "force"]
         case ("entry", _, _): return ["target", "partition"]
         case ("entries", _, .get): return filter.union(paging)
         case ("entries", _, _): return filter
         case ("operations", 2, .get): return paging.union(["state"])
         case ("operations", 2, _), ("actions", 2, .post), ("events", _, _): return ["partition"]
-        case ("operations", 3, .delete): return ["cascade"]
+        case ("operations", 3, .delete): return ["cascade", "force"]
         case ("conflicts", 2, _): return paging.union(["closed"])
         case ("uploads", 2, .get), ("actions", 2, .get): return paging
         case ("sync", _, _): return ["wait"]

@@ -123,7 +123,7 @@ extension OperationQueue {
 
     // MARK: Discarding
 
-    package func discard(_ id: OperationID, cascade: Bool) async throws -> [Operation] {
+    package func discard(_ id: OperationID, cascade: Bool, force: Bool = false) async throws -> [Operation] {
         guard let found = operation(id) else { throw notFound(id) }
         return try await holding(found.lane, whole: true) {
             guard let operation = self.operation(id) else { throw notFound(id) }
@@ -136,11 +136,11 @@ extension OperationQueue {
             let going = [operation] + dependents
             let rest = later.filter { one in !going.contains { $0.id == one.id } }
             let rebased = try await rebase(rest, without: operation)
-            return try await remove(going, keeping: rebased)
+            return try await remove(going, keeping: rebased, force: force)
         }
     }
 
-    package func discardAll(of key: EntryKey) async throws {
+    package func discardAll(of key: EntryKey, force: Bool) async throws {
         try await holding(key, whole: true) {
             let operations = book.withLock { $0.lane(key) }
             let others = book.withLock { book in
@@ -151,16 +151,24 @@ extension OperationQueue {
                     .hasDependents,
                     "Other queued writes name this target: \(others.map(\.id.text).joined(separator: ", ")).")
             }
-            _ = try await remove(operations, keeping: [])
+            _ = try await remove(operations, keeping: [], force: force)
             let conflicts = book.withLock { $0.conflicts(of: key) }
             if !conflicts.isEmpty { try await commit(conflicts.map { .putConflict($0.closed(at: clock.now)) }) }
         }
     }
 
-    private func remove(_ going: [Operation], keeping rebased: [Operation]) async throws -> [Operation] {
-        if let busy = going.first(where: { $0.state == .sending || $0.state == .unknown }) {
+    private func remove(
+        _ going: [Operation], keeping rebased: [Operation], force: Bool
+    ) async throws -> [Operation] {
+        if let busy = going.first(where: { $0.state == .sending }) {
             throw Problem(
-                .operationBusy, "The operation \(busy.id) may be in effect already. Wait until that is known.")
+                .operationBusy, "The operation \(busy.id) is on its way to the origin. Try again in a moment.")
+        }
+        if !force, let busy = going.first(where: { $0.state == .unknown }) {
+            throw Problem(
+                .operationBusy,
+                "The operation \(busy.id) may be in effect already. Wait until that is known, or give it up with "
+                    + "force=true: what it did at the origin stays.")
         }
         let now = clock.now
         let gone = going.map { operation in

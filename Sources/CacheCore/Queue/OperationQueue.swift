@@ -177,12 +177,15 @@ extension Operation {
     /// Takes the wait for a time away, but for what may still take effect: that is looked at when it has `settled` (seconds since
     /// 1970). False: there is nothing to take away.
     mutating func hurry(settled: Double) -> Bool {
-        guard let time = nextAttemptAt, state == .pending || state == .unknown, reason != Reason.settle else {
-            return false
+        guard let time = nextAttemptAt, state == .pending || state == .unknown else { return false }
+        if state == .unknown, reason == Reason.retryAfter || reason == Reason.settle {
+            if reason == Reason.settle, time <= settled { return false }
+            nextAttemptAt = min(time, settled)
+            reason = Reason.settle
+        } else {
+            nextAttemptAt = nil
+            if reason == Reason.retryAfter { reason = nil }
         }
-        let isSettling = state == .unknown && reason == Reason.retryAfter
-        nextAttemptAt = isSettling ? min(time, settled) : nil
-        if reason == Reason.retryAfter { reason = isSettling ? Reason.settle : nil }
         return true
     }
 

@@ -156,9 +156,11 @@ package protocol WriteQueue: Sendable {
     /// A stopped one is pending again; one that waits for a time is due at once, whatever Retry-After said.
     func retry(_ id: OperationID) async throws -> Operation
     func edit(_ id: OperationID, fields: HTTPFields?, body: Content?) async throws -> Operation
-    /// Discards the edit; `cascade` takes what depends on it too.
-    func discard(_ id: OperationID, cascade: Bool) async throws -> [Operation]
-    func discardAll(of key: EntryKey) async throws
+    /// Discards the edit; `cascade` takes what depends on it too. Unless `force`, `operation-busy` where it may be in effect at the
+    /// origin; in any case while it is being sent.
+    func discard(_ id: OperationID, cascade: Bool, force: Bool) async throws -> [Operation]
+    /// The same for all of a lane.
+    func discardAll(of key: EntryKey, force: Bool) async throws
     /// Operations of `from` (and its entries) belong to `to` from now on.
     func adopt(from: PartitionID, to: PartitionID) async throws
     /// Unfinished operations and open conflicts by state.

@@ -35,6 +35,10 @@ package struct Attempt: Sendable {
             }
             if let outcome = await verifyUnknown() { return outcome }
         }
+        // Whether the last attempt that is allowed took effect had to be seen first.
+        if mustVerify, let limit = settings.maxAttempts, operation.attempts > limit {
+            return .failed(reason: Reason.maxAttempts, answer: operation.lastAnswer)
+        }
         if operation.kind == .create, !settings.idempotentOrigin, let outcome = await noteMembersBefore() {
             return outcome
         }
@@ -104,7 +108,7 @@ package struct Attempt: Sendable {
 
     func notApplied(_ answer: KeptAnswer) -> DeliveryOutcome {
         if let limit = settings.maxAttempts, operation.attempts >= limit {
-            return .failed(reason: "max-attempts", answer: answer)
+            return .failed(reason: Reason.maxAttempts, answer: answer)
         }
         let now = context.clock.now
         let asked = RetryDelay.retryAfter(answer.fields, now: now)
@@ -112,10 +116,11 @@ package struct Attempt: Sendable {
             at: max(now + backoff, now + (asked ?? 0)), answer: answer, reason: asked.map { _ in Reason.retryAfter })
     }
 
-    /// Due for the look after `settle`; the look itself backs off where it brings nothing.
+    /// Due for the look after `settle`, and later each time that it was sent in vain: what always ends its connection must not keep the
+    /// origin busy. The look itself backs off where it brings nothing.
     func unknown(answer: KeptAnswer?) -> DeliveryOutcome {
         let now = context.clock.now
-        let delay = settings.idempotentOrigin ? backoff : settings.settle
+        let delay = settings.idempotentOrigin ? backoff : max(backoff, settings.settle)
         if let asked = answer.flatMap({ RetryDelay.retryAfter($0.fields, now: now) }) {
             return .unknown(at: now + max(delay, asked), answer: answer, reason: Reason.retryAfter)
         }

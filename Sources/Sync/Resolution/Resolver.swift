@@ -51,9 +51,9 @@ package struct Resolver: Sendable {
         if server == nil { try await context.store.commit([.expire(conflict.key)], durable: false) }
         if let id = conflict.operationID, context.queue.operation(id) != nil {
             if keepLater {
-                _ = try await context.queue.discard(id, cascade: false)
+                _ = try await context.queue.discard(id, cascade: false, force: false)
             } else {
-                try await context.queue.discardAll(of: conflict.key)
+                try await context.queue.discardAll(of: conflict.key, force: false)
             }
         }
         try await close()

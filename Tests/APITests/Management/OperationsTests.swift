@@ -60,6 +60,29 @@ struct OperationsTests {
         #expect(try await fixture.writes.store.operation(operation.id)?.state == .cancelled)
     }
 
+    @Test(
+        "one whose outcome is unknown is discarded only with force=true",
+        arguments: [
+            "/cache/operations/ID?", "/cache/operations/ID?cascade=true&",
+            "/cache/entry?target=/items/1&discard=true&",
+        ])
+    func forced(path: String) async throws {
+        let operation = try await queued()
+        _ = try await queue.claim(limit: 1, now: fixture.writes.clock.now)
+        let path = path.replacing("ID", with: operation.id.text)
+        let sent = try await fixture.send(.delete, path + "force=true")
+        #expect(sent.status == 409)
+        #expect(sent.json["type"]?.string == "/problems/operation-busy")
+        try await queue.record(.unknown(at: 0, answer: nil, reason: Reason.settle), of: operation.id)
+        let refused = try await fixture.send(.delete, path + "force=false")
+        #expect(refused.status == 409)
+        #expect(refused.json["detail"]?.string?.contains("force=true") == true)
+        #expect(queue.operation(operation.id)?.state == .unknown)
+        #expect((200...204).contains(try await fixture.send(.delete, path + "force=true").status))
+        #expect(queue.operation(operation.id) == nil)
+        #expect(try await fixture.writes.store.operation(operation.id)?.state == .cancelled)
+    }
+
     @Test("E11: sync tells what became of each operation, and whether it is offline", arguments: [true, false])
     func sync(isOffline: Bool) async throws {
         let operation = try await queued()

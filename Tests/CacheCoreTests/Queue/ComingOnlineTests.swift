@@ -65,9 +65,11 @@ struct ComingOnlineTests {
         #expect(claim.operation.attempts == 2 && !claim.mustVerify)
     }
 
-    @Test("asked for by hand, an unknown outcome is looked at as soon as it has settled")
-    func unknownByHand() async throws {
-        let operation = try await waiting { .unknown(at: $0, answer: nil, reason: Reason.retryAfter) }
+    @Test(
+        "asked for by hand, an unknown outcome is looked at as soon as it has settled",
+        arguments: [Reason.retryAfter, Reason.settle])
+    func unknownByHand(reason: String) async throws {
+        let operation = try await waiting { .unknown(at: $0, answer: nil, reason: reason) }
         let settle = bench.settings.current.settle
         for _ in 1...2 {
             #expect(try await bench.queue.retry(operation.id).nextAttemptAt == bench.clock.now + settle)

@@ -113,6 +113,19 @@ struct StoppedLaneTests {
         #expect(try await bench.claimOne()?.precondition == .ifMatch("\"1\""))
     }
 
+    @Test("a write of unknown outcome that is given up leaves the lane to those behind it, guarded by its base")
+    func giveUp() async throws {
+        try await bench.read("/items/1", #"{"s":1}"#, etag: "\"1\"")
+        let poison = try await bench.write(.put, "/items/1", #"{"v":1}"#)
+        _ = try await bench.claimOne()
+        let later = try await bench.write(.put, "/items/1", #"{"v":2}"#)
+        try await bench.queue.record(.unknown(at: .infinity, answer: nil, reason: Reason.settle), of: poison.id)
+        _ = try await bench.queue.discard(poison.id, cascade: false, force: true)
+        let next = try #require(try await bench.claimOne())
+        #expect(next.id == later.id)
+        #expect(next.precondition == .ifMatch("\"1\""))
+    }
+
     @Test("what a later patch needs is discarded after it, and the refusal names that patch")
     func discardFromTheEnd() async throws {
         let first = try await bench.write(.put, "/items/1", #"{"v":1}"#)
