@@ -89,6 +89,29 @@ def test_K05_a_conflict_is_resolved_with_a_merged_body(origin, holdfast):
     assert origin.json("/items/1")["name"] == "merged"
 
 
+@pytest.mark.parametrize("decision", [{"keep": "client"}, {"keep": "merged", "body": {"name": "both"}}])
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+def test_K05_no_decision_overwrites_a_version_that_the_conflict_does_not_show(origin, holdfast, method, decision):
+    edited_offline(origin, holdfast, put_mine(holdfast) if method == "PUT" else lambda: holdfast.delete("/items/1"))
+    origin.put("/items/1", {"id": "1", "name": "theirs"})
+    origin.start()
+    found = holdfast.await_conflict()
+    newest = origin.put("/items/1", {"id": "1", "name": "newer"})
+    refused = holdfast.resolve(found["id"], decision)
+    assert (refused.status, refused.json()["type"]) == (409, "/problems/conflict")
+    shown = refused.json()["conflict"]
+    assert (shown["id"], shown["server"]["etag"], shown["serverIsLatest"]) == (found["id"], newest, True)
+    assert origin.json("/items/1")["name"] == "newer"
+    assert holdfast.resolve(found["id"], decision).status == 200
+    assert not holdfast.conflicts()
+    if decision["keep"] == "merged":
+        assert origin.json("/items/1")["name"] == "both"
+    elif method == "PUT":
+        assert origin.json("/items/1")["name"] == "mine"
+    else:
+        assert "/items/1" not in origin.documents
+
+
 def test_K07_client_wins_ends_after_some_rounds_at_an_origin_that_always_changes(origin, holdfast):
     identifier = edited_offline(
         origin, holdfast, put_mine(holdfast), sync_policy="conflict-resolution-policy=CLIENT_WINS")

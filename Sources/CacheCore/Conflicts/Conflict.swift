@@ -31,6 +31,9 @@ package struct ConflictVersion: Sendable, Hashable {
         self.mediaType = mediaType
         self.content = content
     }
+
+    /// As what a further edit starts from.
+    package var base: Base { Base(etag: etag, lastModified: lastModified, mediaType: mediaType, content: content) }
 }
 
 /// A write that the origin refused with 409 or 412: base, client and server versions are kept until it is resolved.

@@ -78,6 +78,10 @@ package final class Deliverer: Delivery {
             throw Problem(.operationBusy, "Another write of the target is under way. Try again in a moment.")
         }
         defer { context.queue.passTurn(at: conflict.key) }
+        // Another decision may have been made while this one waited for its turn.
+        guard try await context.store.conflict(conflict.id)?.revision == conflict.revision else {
+            throw Problem(.precondition, "The conflict has changed. Read it again, then decide.")
+        }
         return try await Resolver(conflict, context: context).resolve(by: resolution)
     }
 

@@ -1,8 +1,9 @@
 package import CacheCore
 import HTTPModel
 
-/// Resolves one conflict once (design 6): reads the server version afresh, and makes the decision so at the origin, on the
-/// condition that this version is still there.
+/// Resolves one conflict once (design 6): reads the server version afresh, and where it is the one that the conflict shows makes
+/// the decision so at the origin, on the condition that this version is still there. Another one has been seen by nobody who
+/// decides: the conflict takes it in, to be decided anew.
 package struct Resolver: Sendable {
     private let context: DeliveryContext
     private let conflict: Conflict
@@ -34,6 +35,10 @@ package struct Resolver: Sendable {
         guard conflict.kind != .refused else {
             throw Problem(.conflict, "A refused POST is not sent again. Keep the server version, and make a new POST.")
         }
+        // Nothing is overwritten where there is nothing.
+        guard shows(server) || (server.isGone && conflict.client.isAbsent) else {
+            return try await again(with: server)
+        }
         let write = try await Self.write(resolution, of: conflict, server: server.version, context: context)
         return try await send(write, server: server)
     }
@@ -42,6 +47,12 @@ package struct Resolver: Sendable {
         await lookout.look(
             at: conflict.key.target, fields: conflict.fields, partition: conflict.key.partition,
             expectsJSON: conflict.client.mediaType.flatMap { MediaType($0)?.isJSON } ?? false)
+    }
+
+    /// Whether the conflict shows the version that was found at the origin.
+    private func shows(_ found: Sighting) -> Bool {
+        guard let shown = conflict.server, shown.isAbsent == found.isGone else { return false }
+        return found.isGone || Verifier.isStillBase(shown.base, found)
     }
 
     // MARK: Online
@@ -125,16 +136,19 @@ package struct Resolver: Sendable {
         return .resolved
     }
 
-    /// It moved again: the same conflict with the newer server version.
+    /// It moved while the decision was on its way.
     private func again() async throws -> ResolutionOutcome {
+        guard case .seen(let sighting) = await look() else { return try await again(with: nil) }
+        try await context.store.commit(copies(of: sighting), durable: false)
+        return try await again(with: sighting)
+    }
+
+    /// The same conflict with the newer server version, nil where that can't be had now.
+    private func again(with newest: Sighting?) async throws -> ResolutionOutcome {
         var newer = conflict
         newer.revision += 1
-        newer.serverIsLatest = false
-        if case .seen(let sighting) = await look() {
-            newer.server = sighting.version
-            newer.serverIsLatest = true
-            try await context.store.commit(copies(of: sighting), durable: false)
-        }
+        newer.serverIsLatest = newest != nil
+        if let newest { newer.server = newest.version }
         try await context.queue.record(newer)
         return .conflictAgain(newer)
     }
@@ -169,8 +183,6 @@ package struct Resolver: Sendable {
         let key = conflict.key
         let hashed =
             "\(write.method) \(key.target) \(id) \(write.body?.digest.hex ?? "")"
-        let base = Base(
-            etag: server.etag, lastModified: server.lastModified, mediaType: server.mediaType, content: server.content)
         var precondition = Precondition.none
         if let tag = server.etag.map({ ETag($0) }), tag.isStrong {
             precondition = .ifMatch(tag.text)
@@ -181,6 +193,6 @@ package struct Resolver: Sendable {
             WriteDraft(
                 key: key, route: .resources, method: write.method, kind: .resolution, fields: write.fields,
                 body: write.body, precondition: precondition, policy: conflict.policy, idempotencyKey: id,
-                fingerprint: context.digest(Array(hashed.utf8)), initialState: state, base: base))
+                fingerprint: context.digest(Array(hashed.utf8)), initialState: state, base: server.base))
     }
 }
