@@ -14,6 +14,7 @@ package enum Program {
             write("holdfast: the threads it needs can't be had, raise the limit of processes: \(lack)\n", to: 2)
             exit(1)
         }
+        DescriptorRoom.raise()
         let signals = Signals()
         Task { exit(await run(arguments, signals)) }
         signals.wait()

@@ -112,6 +112,16 @@ def limit(holdfast, kind, number):
     resource.prlimit(holdfast.process.pid, kind, (number, resource.prlimit(holdfast.process.pid, kind)[1]))
 
 
+def test_at_the_start_as_many_descriptors_are_asked_for_as_may_be_had(holdfast_with):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard // 2, hard))
+    try:
+        holdfast = holdfast_with()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert resource.prlimit(holdfast.process.pid, resource.RLIMIT_NOFILE) == (hard, hard)
+
+
 def test_without_free_descriptors_nothing_is_lost_and_it_heals(origin, holdfast):
     before = resource.prlimit(holdfast.process.pid, resource.RLIMIT_NOFILE)[0]
     held = [socket.create_connection(("127.0.0.1", holdfast.port), 10) for _ in range(2)]

@@ -13,6 +13,7 @@ package final class MemoryStore: Store {
         var aliases: [EntryKey: TargetAlias] = [:]
         var bodies: [Digest: [UInt8]] = [:]
         var failure: StoreError?
+        var lack = StoreError.failed(reason: "no such body")
         var afterLookUp: (@Sendable () async -> Void)?
         var commits: [(changes: [StoreChange], durable: Bool)] = []
     }
@@ -39,6 +40,12 @@ package final class MemoryStore: Store {
     package var failure: StoreError? {
         get { state.withLock { $0.failure } }
         set { state.withLock { $0.failure = newValue } }
+    }
+
+    /// What the read of a body that it has not fails with.
+    package var lack: StoreError {
+        get { state.withLock { $0.lack } }
+        set { state.withLock { $0.lack = newValue } }
     }
 
     /// Runs between the look-up of an entry and its return.
@@ -137,7 +144,7 @@ package final class MemoryStore: Store {
 
     package func read(_ content: Content, range: Range<Int64>?) async throws(StoreError) -> any BodySource {
         guard let bytes = content.inline ?? state.withLock({ $0.bodies[content.digest] }) else {
-            throw .failed(reason: "no such body")
+            throw lack
         }
         let range = range ?? 0..<Int64(bytes.count)
         return MemoryBodySource(Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)]))

@@ -22,6 +22,15 @@ package enum StoreError: Error, Sendable, Hashable {
     /// Several stores failed at their parts of one change; the first one says how it is answered. Never empty.
     case several([StoreFailure])
 
+    /// Whether what was to be read is lost. Other failures to read may pass: of a disk, for want of descriptors.
+    package var isLoss: Bool {
+        switch self {
+        case .corrupt: true
+        case .side(_, let error): error.isLoss
+        default: false
+        }
+    }
+
     /// Whether all of the change is kept nonetheless.
     package var isAccepted: Bool {
         switch self {

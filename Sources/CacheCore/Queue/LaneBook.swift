@@ -279,6 +279,8 @@ package enum Reason {
     package static let retryAfter = "retry-after"
     /// The outcome is unknown, and what was sent may still take effect.
     package static let settle = "settle"
+    /// Its bytes can't be read: lost where it has failed, else not now.
+    package static let body = "body"
     package static let noTarget = "no-target"
     package static let maxAttempts = "max-attempts"
     package static let serverWins = "server-wins"

@@ -70,7 +70,10 @@ extension Attempt {
         }
         switch await look() {
         case .seen(let seen):
-            let showsIt = seen.isGone ? false : await showsEffect(seen)
+            guard let bytes = try? await bytes(for: seen) else {
+                return delivered(.unknown, [.expire(key)], isUnseen: true)
+            }
+            let showsIt = !seen.isGone && Verifier.holds(operation, seen, bytes: bytes)
             return delivered(
                 seen.base, ServerCopies.seen(seen, as: key, policy: operation.policy, epoch: context.store.epoch),
                 unseen: showsIt ? nil : seen.version)
@@ -112,7 +115,8 @@ extension Attempt {
             let expected = operation.effectiveType.flatMap { MediaType($0)?.essence }
             guard expected == nil || type == expected else { return nil }
             if request.body == answer.content { return copy }
-            guard let sent = await lookout.bytes(request.body), let shown = await lookout.bytes(answer.content),
+            guard let sent = try? await lookout.bytes(request.body),
+                let shown = try? await lookout.bytes(answer.content),
                 EditTrace.isLeft(by: request.method, type: request.fields["Content-Type"], sent: sent, in: shown)
             else { return nil }
             return copy
@@ -125,13 +129,6 @@ extension Attempt {
         copy.fields["Content-Type"] = request.fields["Content-Type"]
         copy.fields["Content-Encoding"] = request.fields["Content-Encoding"]
         return copy
-    }
-
-    private func showsEffect(_ seen: Sighting) async -> Bool {
-        let bytes = Verifier.Bytes(
-            sent: await lookout.bytes(OutgoingWrite(operation).body), base: await lookout.bytes(operation.base.content),
-            seen: await lookout.bytes(seen.content))
-        return Verifier.holds(operation, seen, bytes: bytes)
     }
 
     // MARK: What else changes

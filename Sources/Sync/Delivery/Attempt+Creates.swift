@@ -7,7 +7,7 @@ extension Attempt {
     private var rule: CollectionRule { settings.collectionRule(for: operation.target) }
 
     func created(_ answer: KeptAnswer, _ sighting: Sighting) async -> DeliveryOutcome {
-        let body = await lookout.json(answer.content)
+        let body = try? await lookout.json(answer.content)
         guard let target = newTarget(answer.fields, body: body) else {
             return .delivered(
                 answer: answer, newTarget: nil, newBase: .unknown, copies: ServerCopies.lists(of: operation))
@@ -95,7 +95,8 @@ extension Attempt {
         case .notNow: return lookAgain()
         case .unreadable: return failed
         case .members(let members):
-            let sent = await lookout.json(operation.body)
+            let sent: JSONValue?
+            do throws(StoreError) { sent = try await lookout.json(operation.body) } catch { return lookAgain() }
             switch members.judge(sent: sent, isKnown: known.map { known in { known.contains(mark($0)) } }) {
             case .absent: return nil
             case .undecided: return failed

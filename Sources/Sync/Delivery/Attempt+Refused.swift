@@ -30,6 +30,7 @@ extension Attempt {
         case .unreadable: return conflict(.outcomeUnknown, server: nil, answer: answer)
         case .seen(let sighting):
             switch await verdict(sighting) {
+            case nil: return .unknown(at: context.clock.now + backoff, answer: answer, reason: nil)
             case .delivered: return deliveredBySight(sighting)
             case .sendAgain:
                 // Still the base: no earlier attempt is the reason, so that the refusal is believed.

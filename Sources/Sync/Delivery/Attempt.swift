@@ -61,7 +61,10 @@ package struct Attempt: Sendable {
             case .noBody(let error):
                 context.log.write(
                     .error, "a queued body can't be read", [("operation", operation.id.text), ("error", "\(error)")])
-                return .failed(reason: "body", answer: nil)
+                // Only bytes that are gone stay so; a disk that fails or a lack of descriptors may pass.
+                return error.isLoss
+                    ? .failed(reason: Reason.body, answer: nil)
+                    : .retry(at: context.clock.now + backoff, answer: operation.lastAnswer, reason: Reason.body)
             case .lost(let error):
                 context.log.write(
                     .info, "a write had no answer", [("operation", operation.id.text), ("error", "\(error)")])
@@ -149,11 +152,17 @@ package struct Attempt: Sendable {
             expectsJSON: OutgoingWrite(operation).expectsJSON)
     }
 
-    func verdict(_ sighting: Sighting) async -> Verifier.Verdict {
-        let sent = operation.method == .delete ? nil : await lookout.bytes(OutgoingWrite(operation).body)
-        let base = await lookout.bytes(operation.base.content)
-        let seen = sighting.isGone ? nil : await lookout.bytes(sighting.content)
-        return Verifier.judge(operation, sighting, bytes: Verifier.Bytes(sent: sent, base: base, seen: seen))
+    /// nil: what it needs can't be read now.
+    func verdict(_ sighting: Sighting) async -> Verifier.Verdict? {
+        guard let bytes = try? await bytes(for: sighting) else { return nil }
+        return Verifier.judge(operation, sighting, bytes: bytes)
+    }
+
+    func bytes(for sighting: Sighting) async throws(StoreError) -> Verifier.Bytes {
+        Verifier.Bytes(
+            sent: operation.method == .delete ? nil : try await lookout.bytes(OutgoingWrite(operation).body),
+            base: try await lookout.bytes(operation.base.content),
+            seen: sighting.isGone ? nil : try await lookout.bytes(sighting.content))
     }
 
     /// The look after `unknown`; nil: no trace of it, to be sent again.
@@ -170,6 +179,7 @@ package struct Attempt: Sendable {
         case .unreadable: return conflict(.outcomeUnknown, server: nil, answer: operation.lastAnswer)
         case .seen(let sighting):
             switch await verdict(sighting) {
+            case nil: return lookAgain()
             case .sendAgain: return nil
             case .delivered: return deliveredBySight(sighting)
             case .undecided: return conflict(.outcomeUnknown, server: sighting, answer: operation.lastAnswer)

@@ -48,9 +48,9 @@ extension Resolver {
         _ server: ConflictVersion, by patch: Content, mediaType: String, context: DeliveryContext
     ) async throws -> JSONValue {
         let lookout = Lookout(context)
-        guard let change = await lookout.json(patch) else { throw Problem(.badJSON, "The patch is not JSON.") }
+        guard let change = try await lookout.json(patch) else { throw Problem(.badJSON, "The patch is not JSON.") }
         let type = MediaType(mediaType)?.essence
-        let document = await lookout.json(server.content)
+        let document = try await lookout.json(server.content)
         if type == "application/json-patch+json" {
             guard let document else { throw Problem(.patchConflict, "The server version is not JSON.") }
             do {

@@ -73,9 +73,11 @@ package struct Lookout: Sendable {
             case .notNow: return .notNow
             case .unreadable: return .unreadable
             case .seen(let sighting):
-                guard sighting.status == 200, let document = await json(sighting.content),
-                    members.add(page: document, rule: rule)
-                else { return .unreadable }
+                let document: JSONValue?
+                do throws(StoreError) { document = try await json(sighting.content) } catch { return .notNow }
+                guard sighting.status == 200, let document, members.add(page: document, rule: rule) else {
+                    return .unreadable
+                }
                 let next = ListedMembers.nextPage(
                     after: target, fields: sighting.fields, urlFields: context.settings.current.urlFields,
                     originBase: context.origin.base)
@@ -89,16 +91,21 @@ package struct Lookout: Sendable {
         return .members(members)
     }
 
-    /// A stored body as JSON; nil where it is none or too large.
-    package func json(_ content: Content?) async -> JSONValue? {
-        guard let bytes = await bytes(content) else { return nil }
+    /// A stored body as JSON; nil where it is none, too large or lost. Throws where it can't be read now.
+    package func json(_ content: Content?) async throws(StoreError) -> JSONValue? {
+        guard let bytes = try await bytes(content) else { return nil }
         return try? JSONValue(parsing: bytes)
     }
 
-    /// A stored body up to `maxJSONSize`; nil above, or where it can't be read.
-    package func bytes(_ content: Content?) async -> [UInt8]? {
+    /// A stored body up to `maxJSONSize`; nil above, and where it is lost. Throws where it can't be read now: nothing is decided then.
+    package func bytes(_ content: Content?) async throws(StoreError) -> [UInt8]? {
         guard let content else { return nil }
-        return try? await context.store.bytes(of: content, limit: context.settings.current.maxJSONSize)
+        do throws(StoreError) {
+            return try await context.store.bytes(of: content, limit: context.settings.current.maxJSONSize)
+        } catch {
+            guard error == .tooLarge || error.isLoss else { throw error }
+            return nil
+        }
     }
 
     /// What selects a representation goes along; preconditions, ranges and what describes a body do not.
