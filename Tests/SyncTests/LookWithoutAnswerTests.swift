@@ -65,4 +65,16 @@ struct LookWithoutAnswerTests {
         }
         #expect(time == fixture.context.clock.now + fixture.settings.current.settle)
     }
+
+    @Test("a clock that was set back since keeps no look waiting for longer than it takes to settle")
+    func clockSetBack() async {
+        let origin = FakeOrigin { _ in .success((200, ["ETag": "\"E2\""], "{}")) }
+        let fixture = Fixture(origin)
+        let start = fixture.context.clock.now
+        var operation = Fixture.operation()
+        operation.createdAt = start + 3600
+        _ = await fixture.attempt(operation, attempts: 2, verify: true)
+        #expect(!origin.sent.isEmpty)
+        #expect(fixture.context.clock.now == start + fixture.settings.current.settle)
+    }
 }

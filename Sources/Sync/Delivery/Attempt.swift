@@ -30,7 +30,8 @@ package struct Attempt: Sendable {
     package func run() async -> DeliveryOutcome {
         if mustVerify, !settings.idempotentOrigin {
             if !memory.isSettled(operation.id) {
-                let since = max(memory.startedAt, operation.createdAt)
+                // Never later than `settle` from now: a clock that was set back since would keep others from their turn.
+                let since = min(max(memory.startedAt, operation.createdAt), context.clock.now)
                 await context.clock.sleep(until: since + settings.settle)
             }
             if let outcome = await verifyUnknown() { return outcome }
