@@ -69,6 +69,20 @@ struct CreateLookTests {
         #expect(origin.methods == ["GET"])
     }
 
+    @Test("A member that bears no id is the create's, but has no target")
+    func foundWithoutID() async throws {
+        collection.show(#"[{"a":1}]"#)
+        let operation = await lost(FakeQueue())
+        collection.show(#"[{"a":1},{"a":3}]"#)
+        let origin = collection.origin
+        guard case .delivered(_, nil, _, _, let name?, _, _) = await look(at: operation, in: Fixture(origin)) else {
+            Issue.record("not delivered, or under a target")
+            return
+        }
+        #expect(name == #"{"a":3}"#)
+        #expect(origin.methods == ["GET"])
+    }
+
     @Test("Without a new member it is sent again")
     func sentAgain() async throws {
         let operation = await lost(FakeQueue())

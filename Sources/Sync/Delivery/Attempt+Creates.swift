@@ -102,7 +102,9 @@ extension Attempt {
             case .undecided: return failed
             case .created(let name):
                 guard memory.take(member: name, of: collection) else { return lookAgain() }
-                let target = operation.target.member(named: name)
+                // One that bears no id is known by its text, which is no name that the origin knows it by.
+                let target = members.byName[name].flatMap { rule.name(ofObject: $0) }
+                    .flatMap { operation.target.member(named: $0) }
                 return .delivered(
                     answer: nil, newTarget: target, newBase: .unknown,
                     copies: ServerCopies.lists(of: operation)
