@@ -133,7 +133,7 @@ extension OperationQueue {
             operation.state = .conflict
             operation.reason = conflict.kind == .outcomeUnknown ? ConflictKind.outcomeUnknown.rawValue : nil
             operation.conflictID = conflict.id
-            return copies + [.putConflict(conflict), .putOperation(operation)]
+            return copies + outdated(by: conflict) + [.putConflict(conflict), .putOperation(operation)]
         case .dropped(let conflict, let copies): return try await dropped(sent, conflict: conflict, copies: copies)
         case .rebased(let precondition, let base):
             operation.state = .pending

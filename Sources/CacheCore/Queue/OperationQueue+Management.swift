@@ -16,7 +16,28 @@ extension OperationQueue {
     }
 
     package func record(_ conflict: Conflict) async throws {
-        try await holding(conflict.key, whole: false) { try await commit([.putConflict(conflict)]) }
+        try await holding(conflict.key, whole: false) {
+            try await commit(outdated(by: conflict) + [.putConflict(conflict)])
+        }
+    }
+
+    /// What becomes of the open conflicts that were there before one of the same entry: those of writes that left nothing behind close,
+    /// the newer one stands for them. Those of other operations that have stopped stay, and show the newest server version, as does a
+    /// younger one where an older one has learnt of it.
+    func outdated(by newest: Conflict) -> [StoreChange] {
+        book.withLock { $0.conflicts(of: newest.key) }.compactMap { conflict in
+            guard conflict.id != newest.id else { return nil }
+            let hasOperation = conflict.operationID.map { $0 != newest.operationID && operation($0) != nil } ?? false
+            guard hasOperation || conflict.createdAt > newest.createdAt else {
+                return .putConflict(conflict.closed(at: clock.now))
+            }
+            var told = conflict
+            told.server = newest.server ?? conflict.server
+            told.serverIsLatest = newest.serverIsLatest
+            guard told != conflict else { return nil }
+            told.revision += 1
+            return .putConflict(told)
+        }
     }
 
     package func recordDropped(_ draft: WriteDraft, conflict: Conflict) async throws -> Operation {

@@ -155,7 +155,7 @@ package struct Resolver: Sendable {
 
     /// Closes the conflict where the queue has not done so with the operation.
     private func close() async throws {
-        guard context.queue.conflict(of: conflict.key)?.id == conflict.id else { return }
+        guard try await context.store.conflict(conflict.id)?.closedAt == nil else { return }
         try await context.queue.onlineWriteSucceeded(on: conflict.key)
     }
 
