@@ -5,16 +5,14 @@ import Synchronization
 extension StoreTransaction {
     private var copyLimit: Int64 { options.maxStoreSize / 10 * 9 }
 
-    /// Evicts copies until the limits hold; throws where they can't and the change made something grow.
-    mutating func fit(since before: Totals) throws {
-        let grewBy = max(0, effects.totals.copies - before.copies)
-        let operationsGrewBy = max(0, effects.totals.operations - before.operations)
-        guard grewBy > 0 || operationsGrewBy > 0, !isWithinLimits(adding: 0, for: .copy) || !hasTotalRoom(0) else {
-            return
-        }
-        try makeRoom(for: 0, purpose: grewBy > 0 ? .copy : .operation, sparing: effects.touched)
-        let isOver = !hasTotalRoom(0) || grewBy > 0 && effects.totals.copies > copyLimit
-        if isOver { throw StoreError.full }
+    /// Evicts copies until the limits hold; throws where they can't and the change made something grow. What comes with a new
+    /// operation, such as the policy of its entry, may use the same room.
+    mutating func fit(since before: Totals, bringsOperation: Bool = false) throws {
+        let haveCopiesGrown = effects.totals.copies > before.copies
+        guard haveCopiesGrown || effects.totals.operations > before.operations else { return }
+        let purpose: ContentPurpose = haveCopiesGrown && !bringsOperation ? .copy : .operation
+        try makeRoom(for: 0, purpose: purpose, sparing: effects.touched)
+        if !isWithinLimits(adding: 0, for: purpose) { throw StoreError.full }
     }
 
     private func hasTotalRoom(_ bytes: Int64) -> Bool {

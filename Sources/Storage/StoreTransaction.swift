@@ -56,29 +56,37 @@ struct StoreTransaction {
     /// Applies all changes, makes room, and throws `StoreError.full` where there is none.
     mutating func apply(_ changes: [StoreChange]) throws {
         let before = effects.totals
-        let isOutcome = isOutcome(changes)
+        let bearing = bearing(of: changes)
         for change in changes { try apply(change) }
         try evictAged(changes)
         do {
-            try fit(since: before)
-        } catch StoreError.full where isOutcome {
+            try fit(since: before, bringsOperation: bearing == .acceptance)
+        } catch StoreError.full where bearing == .outcome {
             // What became of an accepted write is recorded even in a full store, or the queue could never drain.
         }
     }
 
-    /// Whether the changes bring no new operation, and either say what becomes of one on its way to the origin or out of the queue, or
-    /// make the bodies of none larger.
-    private func isOutcome(_ changes: [StoreChange]) -> Bool {
+    /// What changes mean for the queue.
+    private enum Bearing {
+        /// They bring a new operation.
+        case acceptance
+        /// They bring none, and either say what becomes of one on its way to the origin or out of the queue, or make the bodies of none
+        /// larger.
+        case outcome
+        case other
+    }
+
+    private func bearing(of changes: [StoreChange]) -> Bearing {
         var isDelivery = false
         var grows = false
         var isEmpty = true
         for case .putOperation(let operation) in changes {
-            guard let old = unfinished(operation.id) else { return false }
+            guard let old = unfinished(operation.id) else { return .acceptance }
             isEmpty = false
             if operation.state.isFinal || operation.state == .sending || old.state == .sending { isDelivery = true }
             if operation.bodyBytes > old.bodyBytes { grows = true }
         }
-        return !isEmpty && (isDelivery || !grows)
+        return !isEmpty && (isDelivery || !grows) ? .outcome : .other
     }
 
     private mutating func apply(_ change: StoreChange) throws {

@@ -105,4 +105,23 @@ import Testing
         #expect(try await evict(time + 1) == [false, true, true])
         await store.close()
     }
+
+    @Test func `A new operation brings the policy of its entry into the room that copies may not use`() async throws {
+        rules.keep(.manualEviction, at: "/maps/**")
+        let store = try open()
+        func fill(_ change: (Int) async throws -> Void) async {
+            for number in 0..<1_000 {
+                do { try await change(number) } catch { return }
+            }
+        }
+        await fill { try await put("/maps/\($0)", store, byte: $0) }
+        var layer = PolicyLayer()
+        layer.expireAfter = 60
+        await fill { try await store.commit([.setPolicy(key("/policies/\($0)"), layer)], durable: false) }
+        let policy = StoreChange.setPolicy(key("/items/1"), layer)
+        await #expect(throws: StoreError.full) { try await store.commit([policy], durable: true) }
+        try await store.commit([.putOperation(sampleOperation(1, nil)), policy], durable: true)
+        #expect(try await store.entry(key("/items/1"))?.policy == layer)
+        await store.close()
+    }
 }

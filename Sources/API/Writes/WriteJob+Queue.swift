@@ -77,20 +77,14 @@ extension WriteJob {
         }
     }
 
-    /// Queues, and keeps the request's Sync-Policy with the entry.
+    /// Queues.
     private func accept(
         _ body: SentBody, _ kind: OperationKind, state: OperationState, base: Base? = nil
     ) async throws -> Operation {
         let draft = try draft(kind, of: try await kept(body), state: state, base: base)
         let operation = try await context.queue.accept(draft)
-        if let change = policyChange(on: operation.lane) { try await keep(change) }
         if let upload { await upload.use(under: clientKey, in: context) }
         return operation
-    }
-
-    @inline(never)
-    private func keep(_ change: StoreChange) async throws {
-        try await context.store.commit([change], durable: false)
     }
 
     private func draft(
@@ -113,8 +107,8 @@ extension WriteJob {
         WriteDraft(
             key: key, route: request.route, method: method, kind: kind,
             fields: Secrets.replayable(request.head.fields, settings: request.settings), body: body,
-            precondition: clientPrecondition, policy: policy, idempotencyKey: clientKey, fingerprint: fingerprint,
-            place: request.place)
+            precondition: clientPrecondition, policy: policy, keptPolicy: keptPolicy, idempotencyKey: clientKey,
+            fingerprint: fingerprint, place: request.place)
     }
 
     /// The body as the store's; nil where there is none.
@@ -141,10 +135,15 @@ extension WriteJob {
     }
 
     /// All of Sync-Policy but fetch-policy stays with the entry (design 2).
-    func policyChange(on key: EntryKey) -> StoreChange? {
+    private var keptPolicy: PolicyLayer? {
         var sent = request.requestPolicy
         sent.fetchPolicy = nil
-        guard !sent.isEmpty else { return nil }
+        return sent.isEmpty ? nil : sent
+    }
+
+    /// Keeps it with an entry that the origin itself has written.
+    func policyChange(on key: EntryKey) -> StoreChange? {
+        guard let sent = keptPolicy else { return nil }
         var layer = entry?.policy ?? PolicyLayer()
         layer.take(sent)
         return .setPolicy(key, layer)

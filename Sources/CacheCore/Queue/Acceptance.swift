@@ -306,6 +306,11 @@ final class Acceptance {
         if draft.initialState == .unknown, let key = draft.idempotencyKey {
             changes.append(.removeKeyRecord(lane.partition, key: key))
         }
+        if let sent = draft.keptPolicy {
+            var layer = entry?.policy ?? PolicyLayer()
+            layer.take(sent)
+            changes.append(.setPolicy(lane, layer))
+        }
         if entry?.pin == .high { queue.book.withLock { $0.setHighPin(true, of: lane) } }
         return changes
     }

@@ -12,6 +12,8 @@ package struct WriteDraft: Sendable {
     /// The client's own precondition, as sent.
     package var precondition: Precondition
     package var policy: Policy
+    /// What of the request's own policy stays with the entry, from the same commit on; nil: nothing.
+    package var keptPolicy: PolicyLayer?
     /// The client's Idempotency-Key; nil: one is made.
     package var idempotencyKey: String?
     /// Over method, target, preconditions and body.
@@ -25,8 +27,8 @@ package struct WriteDraft: Sendable {
 
     package init(
         key: EntryKey, route: Route, method: HTTPMethod, kind: OperationKind, fields: HTTPFields, body: Content?,
-        precondition: Precondition, policy: Policy, idempotencyKey: String?, fingerprint: Digest,
-        initialState: OperationState = .pending, base: Base? = nil, place: StorePlace? = nil
+        precondition: Precondition, policy: Policy, keptPolicy: PolicyLayer? = nil, idempotencyKey: String?,
+        fingerprint: Digest, initialState: OperationState = .pending, base: Base? = nil, place: StorePlace? = nil
     ) {
         self.key = key
         self.route = route
@@ -36,6 +38,7 @@ package struct WriteDraft: Sendable {
         self.body = body
         self.precondition = precondition
         self.policy = policy
+        self.keptPolicy = keptPolicy
         self.idempotencyKey = idempotencyKey
         self.fingerprint = fingerprint
         self.initialState = initialState

@@ -29,6 +29,14 @@ struct OfflineWriteTests {
         #expect(reply.fields["Sync-State"] == "pending-update")
     }
 
+    @Test("a write and the policy that it brings are queued in one commit: none is refused after it")
+    func policyInOneCommit() async throws {
+        let reply = try await fixture.send(.put, "/items/1", "{}", policy: { $0.expireAfter = 60 })
+        #expect(reply.status == 202)
+        #expect(fixture.store.commits.count == 1)
+        #expect(try await fixture.store.entry(fixture.key("/items/1"))?.policy.expireAfter == 60)
+    }
+
     @Test("a queued create names a temporary target")
     func create() async throws {
         let reply = try await fixture.send(.post, "/items", "{}")

@@ -35,6 +35,25 @@ struct AcceptanceTests {
         #expect(bench.queue.lane(of: QueueBench.key("/a")) == .empty)
     }
 
+    @Test("the policy that comes with a write stays with its entry from the same commit on, added to what is there")
+    func keptPolicy() async throws {
+        var kept = PolicyLayer()
+        kept.evictionPolicy = .manualEviction
+        try await bench.store.commit([.setPolicy(QueueBench.key("/a"), kept)], durable: true)
+        let earlier = bench.store.commits.count
+        var sent = PolicyLayer()
+        sent.expireAfter = 60
+        let draft = WriteDraft(
+            key: QueueBench.key("/a"), route: .resources, method: .put, kind: .edit, fields: [:],
+            body: try await bench.store.makeContent([1], for: .operation), precondition: .none, policy: Policy(),
+            keptPolicy: sent, idempotencyKey: nil, fingerprint: Digest(bytes: [1]))
+        _ = try await bench.queue.accept(draft)
+        #expect(bench.store.commits.count == earlier + 1)
+        let layer = try await bench.store.entry(QueueBench.key("/a"))?.policy
+        #expect(layer?.expireAfter == 60)
+        #expect(layer?.evictionPolicy == .manualEviction)
+    }
+
     @Test("K11: each accepted write counts immediately")
     func depth() async throws {
         try await bench.write(.post, "/items", "{}")
