@@ -16,6 +16,7 @@ package final class MemoryStore: Store {
         var lack = StoreError.failed(reason: "no such body")
         var afterLookUp: (@Sendable () async -> Void)?
         var commits: [(changes: [StoreChange], durable: Bool)] = []
+        var operationPages = 0
     }
     struct RecordKey: Hashable {
         var partition: PartitionID
@@ -53,6 +54,9 @@ package final class MemoryStore: Store {
         get { state.withLock { $0.afterLookUp } }
         set { state.withLock { $0.afterLookUp = newValue } }
     }
+
+    /// How many pages of operations were read.
+    package var operationPages: Int { state.withLock { $0.operationPages } }
 
     /// What was committed, in order.
     package var commits: [(changes: [StoreChange], durable: Bool)] { state.withLock { $0.commits } }
@@ -114,7 +118,10 @@ package final class MemoryStore: Store {
     package func operations(
         partitions: [PartitionID]?, states: [OperationState]?, after: String?, limit: Int
     ) async throws(StoreError) -> Page<Operation> {
-        let all = state.withLock { Array($0.operations.values) }.filter { operation in
+        let all = state.withLock { state in
+            state.operationPages += 1
+            return Array(state.operations.values)
+        }.filter { operation in
             (partitions?.contains(operation.partition) ?? true) && (states?.contains(operation.state) ?? true)
         }
         return page(all, after: after, limit: limit) { $0.id.text }

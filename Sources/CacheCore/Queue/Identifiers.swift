@@ -12,11 +12,22 @@ package enum IDs {
     /// The last segment of a temporary target: `hf-` and 26 characters, unique for ever (design 5).
     package static func temporaryMember() -> String { "hf-" + random() }
 
-    /// An entity tag of Holdfast's own, quotes included (design 3).
-    package static func tag() -> String { "\"hf-" + random() + "\"" }
-
-    /// The tag of what a new operation makes; random bits cost a call of the system, and its id has some.
+    /// The entity tag of what a new operation makes, quotes included (design 3); random bits cost a call of the system, and its id has
+    /// some.
     package static func tag(of operation: OperationID) -> String { "\"hf-\(operation.text)\"" }
+
+    /// The tag of what the operation makes after it was changed: another each time.
+    package static func tag(ofChanged operation: OperationID) -> String { "\"hf-\(operation.text).\(random())\"" }
+
+    /// The operation that has, or had, this tag, if it is such a one: no index is needed to find it.
+    package static func operation(ofTag tag: String) -> OperationID? {
+        let start = "\"hf-".utf8
+        let rest = tag.utf8.dropFirst(start.count)
+        guard tag.utf8.starts(with: start), let end = rest.dropFirst(26).first,
+            end == UInt8(ascii: "\"") || end == UInt8(ascii: ".")
+        else { return nil }
+        return OperationID(String(Substring(rest.prefix(26))))
+    }
 
     /// The Idempotency-Key of an operation whose write brought none: no index is needed to find it by this key.
     package static func idempotencyKey(of operation: OperationID) -> String { "hf-" + operation.text }

@@ -56,7 +56,7 @@ extension OperationQueue {
         operation.reason = nil
         operation.nextAttemptAt = nil
         operation.keyRound += 1
-        operation.tag = IDs.tag()
+        operation.tag = IDs.tag(ofChanged: operation.id)
         if draft.initialState == .unknown {
             operation.wasSent = true
             operation.reason = Reason.settle

@@ -1,7 +1,7 @@
 import HTTPModel
 import Synchronization
 
-/// The server tags that delivered edits got, by their `hf-` tags: the newest few thousand. Older ones are found in the receipts.
+/// The server tags that delivered edits got, by their `hf-` tags: a few thousand. Others are found in the receipts.
 struct DeliveredTags: Sendable {
     private static let limit = 4096
     private var tags: [String: String] = [:]
@@ -25,14 +25,12 @@ struct DeliveredTags: Sendable {
 extension OperationQueue {
     package func serverTag(forDelivered hfTag: String, of key: EntryKey) async -> String? {
         if let tag = deliveredTags.withLock({ $0[hfTag] }) { return tag }
-        var after: String?
-        repeat {
-            let page = try? await store.operations(
-                partitions: [key.partition], states: [.delivered], after: after, limit: 500)
-            if let found = page?.items.first(where: { $0.tag == hfTag }) { return found.lastAnswer?.fields["ETag"] }
-            after = page?.next
-        } while after != nil
-        return nil
+        guard let id = IDs.operation(ofTag: hfTag), let found = try? await store.operation(id),
+            found.state == .delivered, found.partition == key.partition, found.tag.hasSameBytes(as: hfTag),
+            let tag = found.lastAnswer?.fields["ETag"]
+        else { return nil }
+        deliveredTags.withLock { $0.note(hfTag, is: tag) }
+        return tag
     }
 
     package func lookUp(key: String, fingerprint: Digest, of partition: PartitionID) async throws -> KeyLookup {

@@ -51,7 +51,7 @@ extension OperationQueue {
             sequence: book.withLock { $0.takeSequence { store.sequence(after: $0, for: draft.key.target) } },
             kind: draft.kind,
             method: draft.method, partition: draft.key.partition, target: draft.key.target, fields: draft.fields,
-            body: nil, effective: nil, effectiveType: draft.fields["Content-Type"], tag: IDs.tag(),
+            body: nil, effective: nil, effectiveType: draft.fields["Content-Type"], tag: IDs.tag(of: id),
             precondition: draft.precondition, preconditionIsClients: draft.precondition != .none,
             base: base ?? .unknown, idempotencyKey: draft.idempotencyKey ?? IDs.idempotencyKey(of: id),
             fingerprint: draft.fingerprint, policy: draft.policy, createdAt: now)
@@ -101,7 +101,7 @@ extension OperationQueue {
             if let fields { operation.fields = fields }
             if let body { operation.body = body }
             operation.keyRound += 1
-            operation.tag = IDs.tag()
+            operation.tag = IDs.tag(ofChanged: id)
             let named = try await namedIDs(
                 target: operation.target, fields: operation.fields, body: operation.body,
                 type: operation.fields["Content-Type"])
@@ -279,7 +279,7 @@ extension OperationQueue {
             operation.effectiveType = nil
         case (_, .patch):
             let made = try await patched(shown, by: operation.body, type: type)
-            if made != operation.effective { operation.tag = IDs.tag() }
+            if made != operation.effective { operation.tag = IDs.tag(ofChanged: operation.id) }
             operation.effective = made
             operation.effectiveType = shown?.mediaType
         default:

@@ -64,6 +64,37 @@ struct LaneDeliveryTests {
         #expect(await bench.queue.serverTag(forDelivered: first.tag, of: first.lane) == "\"2\"")
     }
 
+    @Test("after a restart the tag that a delivered edit got is found by the edit's own, without a search")
+    func tagAfterRestart() async throws {
+        func delivered(_ operation: Operation, etag: String) async throws {
+            let answer = KeptAnswer(status: 200, fields: ["ETag": etag])
+            try await bench.queue.record(
+                .delivered(answer: answer, newTarget: nil, newBase: Base(etag: etag), copies: []), of: operation.id)
+        }
+        let first = try await bench.write(.put, "/items/1", #"{"v":1}"#)
+        _ = try await bench.claimOne()
+        try await delivered(first, etag: "\"1\"")
+        let second = try await bench.write(.put, "/items/1", #"{"v":2}"#)
+        _ = try await bench.claimOne()
+        try await bench.queue.record(.failed(reason: "status", answer: nil), of: second.id)
+        let body = try await bench.store.makeContent(Array(#"{"v":3}"#.utf8), for: .operation)
+        let edited = try await bench.queue.edit(second.id, fields: nil, body: body)
+        #expect(edited.tag != second.tag)
+        let claimed = try #require(try await bench.claimOne())
+        try await delivered(claimed, etag: "\"3\"")
+        let queue = try await bench.restarted()
+        #expect(await queue.serverTag(forDelivered: first.tag, of: first.lane) == "\"1\"")
+        #expect(await queue.serverTag(forDelivered: edited.tag, of: first.lane) == "\"3\"")
+        #expect(await queue.serverTag(forDelivered: second.tag, of: first.lane) == nil)
+        let other = EntryKey(partition: PartitionID(high: 1, low: 2), target: first.lane.target)
+        let unread = try await bench.restarted()
+        #expect(await unread.serverTag(forDelivered: first.tag, of: other) == nil)
+        for tag in ["\"hf-0123456789abcdef0123456789abcdef\"", "\"hf-", "\"hf-\"", IDs.tag(of: OperationID("x"))] {
+            #expect(await queue.serverTag(forDelivered: tag, of: first.lane) == nil)
+        }
+        #expect(bench.store.operationPages == 0)
+    }
+
     /// Records an edit that the origin took without naming a version, which nobody looked for, with another edit behind it or not.
     private func deliverUnseen(followedBy policy: Policy?) async throws -> OperationState? {
         let first = try await bench.write(.put, "/items/1", #"{"v":1}"#)
