@@ -143,6 +143,7 @@ struct Application {
             await store.close()
             throw ConfigurationError("\(error)")
         }
+        credentials.keep { queue.partitions }
         credentials.onArrival { partition in
             queue.credentialArrived(for: partition)
             actions.credentialArrived(for: partition)

@@ -63,6 +63,8 @@ package final class OperationQueue: WriteQueue, DeliveryQueue {
     }
     package func isBehindStopped(_ operation: Operation) -> Bool { book.withLock { $0.isBehindStopped(operation) } }
     package var partitionsWithoutCredential: Set<PartitionID> { book.withLock { Set($0.credentialWaits.keys) } }
+    /// Whose operations are not finished.
+    package var partitions: Set<PartitionID> { book.withLock { Set($0.lanes.keys.map(\.partition)) } }
     package var collectionsOfCreates: Set<EntryKey> { book.withLock { Set($0.creates.keys) } }
     package func operation(_ id: OperationID) -> Operation? { book.withLock { $0.operations[id] } }
 

@@ -93,4 +93,38 @@ struct CredentialKeeperTests {
         keeper.refused(one, for: partition)
         #expect(keeper.fields(for: partition) == nil)
     }
+
+    @Test("without end values are not kept: those used least recently go, but for those that are needed")
+    func bounded() {
+        let keeper = CredentialKeeper(limit: 1 << 20)
+        @Sendable func partition(_ number: UInt64) -> PartitionID { PartitionID(high: 2, low: number) }
+        func fields(_ number: UInt64) -> HTTPFields {
+            ["Authorization": String(repeating: "x", count: 1_000) + "\(number)"]
+        }
+        keeper.keep { [partition(1)] }
+        for number in 1...10_000 as ClosedRange<UInt64> {
+            if number % 2 == 0 {
+                keeper.accepted(fields(number), for: partition(number))
+            } else {
+                keeper.offered(fields(number), for: partition(number))
+            }
+            _ = keeper.isProven(fields(2), for: partition(2))
+        }
+        #expect(keeper.fields(for: partition(1)) == fields(1))
+        #expect(keeper.isProven(fields(2), for: partition(2)))
+        #expect(keeper.fields(for: partition(10_000)) == fields(10_000))
+        let kept = (1...10_000).filter { keeper.fields(for: partition($0)) != nil }.count
+        #expect(kept > 500 && kept <= 1_024)
+    }
+
+    @Test("one identity's values without end leave the others theirs")
+    func manyOfOne() {
+        let keeper = CredentialKeeper(limit: 1 << 20)
+        keeper.accepted(one, for: partition)
+        let other = PartitionID(high: 1, low: 2)
+        for number in 0..<10_000 {
+            keeper.accepted(["Authorization": String(repeating: "x", count: 1_000) + "\(number)"], for: other)
+        }
+        #expect(keeper.fields(for: partition) == one)
+    }
 }
