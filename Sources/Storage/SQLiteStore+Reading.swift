@@ -169,9 +169,10 @@ extension SQLiteStore {
     package func operations(
         partitions: [PartitionID]?, states: [OperationState]?, after: String?, limit: Int
     ) async throws(StoreError) -> Page<Operation> {
-        var items = shared.memory.state.withLock { $0.operations.values.map(\.operation) }.filter { operation in
-            (partitions?.contains(operation.partition) ?? true) && (states?.contains(operation.state) ?? true)
-                && operation.id.text > after ?? ""
+        var items = shared.memory.state.withLock { state in
+            state.operations(after: OperationID(after ?? ""), limit: limit + 1) { operation in
+                (partitions?.contains(operation.partition) ?? true) && (states?.contains(operation.state) ?? true)
+            }
         }
         let known = Set(items.map(\.id))
         items += try await rows(

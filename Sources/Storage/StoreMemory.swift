@@ -33,7 +33,9 @@ struct StoredOperation: Sendable {
 /// What the store knows without asking the database: unfinished operations, open conflicts, totals. Shows what is committed.
 final class StoreMemory: Sendable {
     struct State {
-        var operations: [OperationID: StoredOperation] = [:]
+        private(set) var operations: [OperationID: StoredOperation] = [:]
+        /// Their ids in order, with some that have gone; nil before anybody lists them.
+        private var listed: [OperationID]?
         /// By the keys that don't tell the id.
         var byKey: [OperationKey: [OperationID]] = [:]
         var conflicts: [String: Conflict] = [:]
@@ -54,6 +56,7 @@ final class StoreMemory: Sendable {
             let old = operations[id]?.operation
             let operation = stored?.operation
             operations[id] = stored
+            if listed != nil, old == nil, stored != nil { list(id) }
             // Mostly only its state has changed.
             if let old, let operation, old.partition == operation.partition,
                 old.idempotencyKey == operation.idempotencyKey, old.mergedKeys == operation.mergedKeys
@@ -71,6 +74,28 @@ final class StoreMemory: Sendable {
                 let key = OperationKey(partition: operation.partition, key: key)
                 if byKey[key]?.contains(id) != true { byKey[key, default: []].append(id) }
             }
+        }
+
+        /// Ids mostly come in order.
+        private mutating func list(_ id: OperationID) {
+            if let last = listed?.last, last >= id { listed = nil } else { listed?.append(id) }
+        }
+
+        /// Up to `limit` unfinished operations whose ids follow `id`, in order of id.
+        mutating func operations(
+            after id: OperationID, limit: Int, where isMeant: (Operation) -> Bool
+        ) -> [Operation] {
+            var ids = listed ?? []
+            if listed == nil || ids.count > 2 * operations.count + 1_024 {
+                ids = operations.keys.sorted()
+                listed = ids
+            }
+            var found: [Operation] = []
+            for id in ids[ids.firstIndex(behind: id)...] {
+                guard found.count < limit else { break }
+                if let operation = operations[id]?.operation, isMeant(operation) { found.append(operation) }
+            }
+            return found
         }
 
         /// The newest unfinished operation that has the key as its own or a merged one.
@@ -106,5 +131,18 @@ final class StoreMemory: Sendable {
             for stored in state.operations.values { busy.formUnion(stored.operation.entryKeys) }
             return busy
         }
+    }
+}
+
+extension [OperationID] {
+    /// Where the first one that follows `id` stands in what is in order.
+    fileprivate func firstIndex(behind id: OperationID) -> Int {
+        var start = 0
+        var end = count
+        while start < end {
+            let middle = (start + end) / 2
+            if self[middle] <= id { start = middle + 1 } else { end = middle }
+        }
+        return start
     }
 }

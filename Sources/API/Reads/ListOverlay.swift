@@ -30,8 +30,8 @@ struct ListOverlay: Sendable {
     var isConcerned: Bool {
         guard isNeeded else { return false }
         let path = request.target.path
-        return !context.queue.pendingCreates(in: request.key).isEmpty
-            || context.queue.hasEdits(ofMembersAt: path, of: partition)
+        return context.queue.hasEdits(ofMembersAt: path, of: partition)
+            || !context.queue.pendingCreates(in: request.key).isEmpty
     }
 
     /// Whether something pending may show in a body that begins so.

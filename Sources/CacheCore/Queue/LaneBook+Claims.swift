@@ -128,6 +128,7 @@ extension LaneBook {
 
     /// Lets the operations of the partition that wait for a credential go on. In memory only, as `dueAtOnce`.
     mutating func credentialArrived(for partition: PartitionID) {
+        guard credentialWaits[partition] != nil else { return }
         for (id, operation) in operations
         where operation.partition == partition && operation.reason == Reason.credential {
             operations[id]?.reason = nil

@@ -15,11 +15,11 @@ extension LaneBook {
 
     /// The last operation of the lane, but for `excluded`, that makes an effective copy.
     func lastEdit(of key: EntryKey, but excluded: OperationID? = nil) -> Operation? {
-        for id in (lanes[key] ?? []).reversed() where id != excluded {
-            if let operation = operations[id], operation.kind != .action { return operation }
-        }
-        return nil
+        edits(of: key).last { $0 != excluded }.flatMap { operations[$0] }
     }
+
+    /// The operations of the lane that make effective copies, in order.
+    private func edits(of key: EntryKey) -> [OperationID] { editsAmongActions[key] ?? lanes[key] ?? [] }
 
     /// What shows for the entry, where an edit does.
     func localEdit(of key: EntryKey) -> LocalEdit? {
@@ -57,8 +57,16 @@ extension LaneBook {
 
     /// The first operation behind this one in its lane that makes an effective copy.
     func nextEdit(after operation: Operation) -> Operation? {
-        for id in lanes[operation.lane] ?? [] {
-            if let other = operations[id], operation.precedes(other), other.kind != .action { return other }
+        for id in edits(of: operation.lane) {
+            if let other = operations[id], operation.precedes(other) { return other }
+        }
+        return nil
+    }
+
+    /// The last before this one in its lane that makes one.
+    func lastEdit(before operation: Operation) -> Operation? {
+        for id in edits(of: operation.lane).reversed() {
+            if let other = operations[id], other.precedes(operation) { return other }
         }
         return nil
     }

@@ -17,6 +17,12 @@ extension LaneBook {
 
     /// The operations behind this one in its lane.
     func later(than operation: Operation) -> [Operation] {
-        lane(operation.lane).filter { operation.precedes($0) }
+        var later: [Operation] = []
+        for id in (lanes[operation.lane] ?? []).reversed() {
+            guard let other = operations[id] else { continue }
+            guard operation.precedes(other) else { break }
+            later.append(other)
+        }
+        return later.reversed()
     }
 }

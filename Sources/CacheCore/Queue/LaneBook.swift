@@ -25,6 +25,8 @@ package struct LaneBook: Sendable {
     var operations: [OperationID: Operation] = [:]
     /// In order of sequence; no empty ones.
     var lanes: [EntryKey: [OperationID]] = [:]
+    /// Those of a lane that make effective copies, in order of sequence, where the lane has actions too; elsewhere all of a lane do.
+    var editsAmongActions: [EntryKey: [OperationID]] = [:]
     /// Those of a lane that have stopped, in order of sequence; no empty ones.
     var stopped: [EntryKey: [OperationID]] = [:]
     /// How many operations of a partition wait for a credential; no zeros.
@@ -145,6 +147,7 @@ package struct LaneBook: Sendable {
         tallies[operation.state, default: 0] += 1
         if !hasPlace {
             Self.insert(operation, into: &lanes[operation.lane, default: []], among: operations)
+            insertAmongActions(operation)
         }
         if operation.state.isStopped {
             Self.insert(operation, into: &stopped[operation.lane, default: []], among: operations)
@@ -166,6 +169,7 @@ package struct LaneBook: Sendable {
         if !keepingPlace {
             operations[operation.id] = nil
             Self.remove(operation.id, from: operation.lane, in: &lanes)
+            removeFromAmongActions(operation)
         }
         if operation.state.isStopped { Self.remove(operation.id, from: operation.lane, in: &stopped) }
         if operation.reason == Reason.credential, let count = credentialWaits[operation.partition] {
@@ -186,6 +190,26 @@ package struct LaneBook: Sendable {
             if temporaries[name] == operation.id { temporaries[name] = nil }
             let collection = EntryKey(partition: operation.partition, target: operation.target)
             Self.remove(operation.id, from: collection, in: &creates)
+        }
+    }
+
+    private mutating func insertAmongActions(_ operation: Operation) {
+        let lane = operation.lane
+        let isAmongActions = editsAmongActions[lane] != nil
+        if operation.kind == .action {
+            guard !isAmongActions else { return }
+            editsAmongActions[lane] = lanes[lane]?.filter { $0 != operation.id }
+        } else if isAmongActions {
+            Self.insert(operation, into: &editsAmongActions[lane, default: []], among: operations)
+        }
+    }
+
+    private mutating func removeFromAmongActions(_ operation: Operation) {
+        guard let index = editsAmongActions.index(forKey: operation.lane) else { return }
+        if operation.kind != .action { Self.remove(operation.id, from: &editsAmongActions.values[index]) }
+        // The last action has gone.
+        if editsAmongActions.values[index].count == lanes[operation.lane]?.count ?? 0 {
+            editsAmongActions.remove(at: index)
         }
     }
 
@@ -220,12 +244,16 @@ package struct LaneBook: Sendable {
 
     private static func remove(_ id: OperationID, from key: EntryKey, in table: inout [EntryKey: [OperationID]]) {
         guard let index = table.index(forKey: key) else { return }
-        // Mostly it is alone, and what is delivered stands first.
-        guard let place = table.values[index].firstIndex(of: id) else { return }
-        if table.values[index].count == 1 {
-            table.remove(at: index)
-        } else {
-            table.values[index].remove(at: place)
+        remove(id, from: &table.values[index])
+        if table.values[index].isEmpty { table.remove(at: index) }
+    }
+
+    /// What is delivered stands first, and what is discarded or merged into another mostly last.
+    private static func remove(_ id: OperationID, from ids: inout [OperationID]) {
+        if ids.last == id {
+            ids.removeLast()
+        } else if let place = ids.firstIndex(of: id) {
+            ids.remove(at: place)
         }
     }
 

@@ -155,7 +155,8 @@ extension OperationQueue {
                     "Discard those too with cascade=true: \(dependents.map(\.id.text).joined(separator: ", ")).")
             }
             let going = [operation] + dependents
-            let rest = later.filter { one in !going.contains { $0.id == one.id } }
+            let gone = Set(going.map(\.id))
+            let rest = later.filter { !gone.contains($0.id) }
             let rebased = try await rebase(rest, without: operation)
             return try await remove(going, keeping: rebased, force: force)
         }
@@ -216,10 +217,7 @@ extension OperationQueue {
     /// where the origin had refused it.
     private func rebase(_ later: [Operation], without gone: Operation) async throws -> [Operation] {
         guard gone.kind != .action, later.contains(where: { $0.kind != .action }) else { return [] }
-        let before = book.withLock { book in
-            book.lane(gone.lane).last { $0.precedes(gone) && $0.kind != .action }
-        }
-        if let before {
+        if let before = book.withLock({ $0.lastEdit(before: gone) }) {
             return try await remade(
                 later, from: before.effective.map { Representation(content: $0, mediaType: before.effectiveType) })
         }
