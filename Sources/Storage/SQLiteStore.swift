@@ -220,7 +220,7 @@ package final class SQLiteStore: Store {
         await fillKnown(shared)
         removeOrphans(shared)
         while !Task.isCancelled {
-            enqueue(shared) { transaction in while try transaction.removeOld() {} }
+            removeOld(shared)
             reviseEvictable(shared, after: nil)
             await shared.clock.sleep(until: shared.clock.now + 600)
             // Where others place files, what no row refers to is left there at first.
@@ -228,22 +228,26 @@ package final class SQLiteStore: Store {
         }
     }
 
-    /// Removes bodies that no row refers to; a page a job, so that writes wait for one at most.
+    // The writer takes all jobs that wait into one transaction. So each page of what follows is a job that hands in the next one when it
+    // is done: writes wait for one at most.
+
+    private static func removeOld(_ shared: StoreShared) {
+        enqueue(shared) { transaction in if try transaction.removeOld() { removeOld(shared) } }
+    }
+
+    /// Removes bodies that no row refers to.
     private static func removeOrphans(_ shared: StoreShared) {
-        let page = 1_000
-        enqueue(shared) { _ in
-            let digests = shared.bodies.digests()
-            for start in stride(from: 0, to: digests.count, by: page) {
-                enqueue(shared) { transaction in
-                    for digest in digests[start..<min(start + page, digests.count)] {
-                        try transaction.dropUnlessReferred(digest)
-                    }
-                }
-            }
+        enqueue(shared) { _ in removeOrphans(shared, among: shared.bodies.digests()[...]) }
+    }
+
+    private static func removeOrphans(_ shared: StoreShared, among digests: ArraySlice<Digest>) {
+        if digests.isEmpty { return }
+        enqueue(shared) { transaction in
+            for digest in digests.prefix(1_000) { try transaction.dropUnlessReferred(digest) }
+            removeOrphans(shared, among: digests.dropFirst(1_000))
         }
     }
 
-    /// A page a job, so that writes wait for one at most.
     private static func reviseEvictable(_ shared: StoreShared, after key: EntryKey?) {
         enqueue(shared) { transaction in
             if let last = try transaction.reviseEvictable(after: key) { reviseEvictable(shared, after: last) }

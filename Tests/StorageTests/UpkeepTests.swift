@@ -1,4 +1,5 @@
 import CacheCore
+import Glibc
 import HTTPModel
 import TestSupport
 import Testing
@@ -80,6 +81,43 @@ import Testing
         #expect(try await store.conflict("c2") == nil)
         #expect(try await store.conflict("c1") != nil)
         #expect(try await store.operation(waiting.id) != nil)
+        await store.close()
+    }
+
+    @Test func `What is too old goes a thousand rows a transaction, so that writes come between`() async throws {
+        let clock = ManualClock()
+        let store = try SQLiteStore.open(folder: folder.path, clock: clock, log: SilentLog())
+        let receipts = (1...Int64(2_001)).map { number in
+            var finished = sampleOperation(number, nil)
+            finished.state = .delivered
+            finished.finishedAt = clock.now
+            return StoreChange.putOperation(finished)
+        }
+        try await store.commit(receipts, durable: false)
+        // What the start looks through is done before the upkeep sleeps, or waits in front of this.
+        await eventually { clock.sleeperCount > 0 }
+        try await store.save()
+        let before = store.transactionCount
+        clock.advance(by: 7 * 86_400 + 1)
+        try await eventually {
+            try await store.operations(partitions: nil, states: [.delivered], after: nil, limit: 1).items.isEmpty
+        }
+        #expect(store.transactionCount - before >= 3)
+        await store.close()
+    }
+
+    @Test func `Bodies without a row are removed a thousand a transaction, so that writes come between`() async throws {
+        try await folder.open().close()
+        mkdir(folder.path + "/bodies/00", 0o700)
+        let names = (0..<3_001).map { number in
+            let hex = String(0x1000 + number, radix: 16)
+            return "bodies/00/" + String(repeating: "0", count: 64 - hex.count) + hex
+        }
+        for name in names { folder.put([1], name) }
+        let store = try folder.open()
+        await eventually { !names.contains { folder.has($0) } }
+        // One lists them; two are of the upkeep that follows.
+        #expect(store.transactionCount >= 5)
         await store.close()
     }
 
