@@ -14,13 +14,8 @@ struct StoreTransaction {
     private(set) var earlier: CommitEffects
     private(set) var effects: CommitEffects
     let mode: CacheMode
-    /// Paths of which all is expired. Members of one list are delivered together, and each expires it.
-    private var expired: Set<ExpiredPath> = []
-
-    private struct ExpiredPath: Hashable {
-        var partition: PartitionID
-        var path: String
-    }
+    /// Paths under which all is expired, as keys without a query. Members of one list are delivered together, and each expires it.
+    private var expired: Set<EntryKey> = []
 
     init(
         connection: Connection, memory: StoreMemory, bodies: BodyFolder, options: StoreOptions,
@@ -108,8 +103,10 @@ struct StoreTransaction {
             try setEntry(entry, for: key, in: stored)
         case .expire(let key): try expire(key)
         case .expirePath(let partition, let path):
-            guard expired.insert(ExpiredPath(partition: partition, path: path)).inserted else { return }
+            let all = EntryKey(partition: partition, target: Target(unchecked: path))
+            if expired.contains(all) { return }
             for key in try keys(of: partition, path: path) { try expire(key) }
+            expired.insert(all)
         case .removeEntry(let key): try setEntry(nil, for: key, in: try storedEntry(key))
         case .evict: break
         case .setPolicy(let key, let policy): try changeEntry(key) { $0.policy = policy }
@@ -247,7 +244,9 @@ struct StoreTransaction {
     ) throws {
         touch([key])
         note(RecordName(key))
-        expired.removeAll()
+        if !expired.isEmpty {
+            expired.remove(EntryKey(partition: key.partition, target: Target(unchecked: String(key.target.path))))
+        }
         try refer(to: entry?.contents ?? [], insteadOf: isKept ? [] : stored?.entry.contents ?? [], held: false)
         effects.totals.copies -= stored?.size ?? 0
         guard let entry else {
