@@ -64,7 +64,12 @@ extension SQLiteStore: UploadStore {
                 }
             }
         }
-        return try await use(content, of: id)
+        do throws(StoreError) {
+            return try await use(content, of: id)
+        } catch {
+            shared.uploads.unseal(id)
+            throw error
+        }
     }
 
     package func removeUpload(_ id: String) async throws(StoreError) -> Bool {

@@ -35,7 +35,7 @@ final class StoreShared: Sendable {
         bodies = try BodyFolder(path: files.bodies, patience: patience) { digest in
             // Once the store is closed nobody takes the job: the next start looks through all files.
             _ = jobs.add(
-                WriteJob(work: .other { try $0.dropUnlessReferred(digest) }, isDurable: false, answer: { _ in }))
+                WriteJob(work: .freeing { try $0.dropUnlessReferred(digest) }, isDurable: false, answer: { _ in }))
         }
         uploads = try UploadFolder(path: files.uploads)
         try Folder.synchronize(files.folder)

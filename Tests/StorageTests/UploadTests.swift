@@ -164,5 +164,24 @@ import Testing
         await again.close()
     }
 
+    @Test func `An upload goes on where it was after its use could not be noted`() async throws {
+        let store = try open()
+        try await begin(in: store)
+        _ = try await store.append([1, 2, 3], to: "u1", at: 0)
+        let refuse = "CREATE TRIGGER refuse BEFORE INSERT ON uploads BEGIN SELECT RAISE(ABORT, 'refused'); END"
+        try await store.write(.other { try $0.connection.execute(refuse) }, durable: true)
+        await #expect(throws: StoreError.self) { try await store.seal("u1") }
+        try await store.write(.other { try $0.connection.execute("DROP TRIGGER refuse") }, durable: true)
+        // As the body that was to be: one that is there with the same bytes must not change with the upload.
+        let other = TemporaryFolder()
+        link(folder.path + "/uploads/u1", other.path + "/shared")
+        #expect(try await store.append([4], to: "u1", at: 3) == .taken)
+        #expect(other.bytes("shared") == [1, 2, 3])
+        #expect(folder.mode("uploads/u1") == 0o600)
+        let content = try #require(try await store.seal("u1"))
+        #expect(try await store.bytes(of: content, limit: 100) == [1, 2, 3, 4])
+        await store.close()
+    }
+
     private func name(_ content: Content) -> String { "bodies/\(content.digest.hex.prefix(2))/\(content.digest.hex)" }
 }

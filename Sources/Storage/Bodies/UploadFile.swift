@@ -15,12 +15,14 @@ final class UploadFile: Sendable {
         var isSealed = false
     }
 
+    private let folder: String
     private let path: String
     private let state: Mutex<State>
 
-    /// `handle`: of the file at `path`; `offset`: how many of its bytes count.
-    init(_ handle: FileHandle, path: String, offset: Int64) {
-        self.path = path
+    /// The file `name` in `folder`. `handle`: of it, where it is open already; `offset`: how many of its bytes count.
+    init(_ name: String, in folder: String, _ handle: FileHandle? = nil, offset: Int64) {
+        self.folder = folder
+        path = folder + "/" + name
         state = Mutex(State(handle: handle, written: offset, synchronised: offset))
     }
 
@@ -78,23 +80,44 @@ final class UploadFile: Sendable {
         try state.withLock { (state) throws(FileError) in try opened(&state).truncate(to: state.written) }
     }
 
-    /// Gives all that is here to `body`; nothing can be appended unless that throws.
+    /// Gives all that is here to `body`; nothing can be appended then, unless that throws, before `unseal`.
     func seal<Value>(_ body: (FileHandle) throws(FileError) -> Value) throws(FileError) -> Value {
         try state.withLock { (state) throws(FileError) in
             let handle = try opened(&state)
             // Behind what has arrived may lie a part of a piece that failed.
             try handle.truncate(to: state.written)
             try synchronise(&state)
+            // What shares its bytes with a body from here on is written through this descriptor no more.
+            state.handle = nil
             let value = try body(handle)
             state.isSealed = true
             return value
         }
     }
 
+    /// Takes pieces again: what it was sealed for could not be noted.
+    func unseal() { state.withLock { $0.isSealed = false } }
+
     private func opened(_ state: inout State) throws(FileError) -> FileHandle {
         if let handle = state.handle { return handle }
-        let handle = try FileHandle(path: path, flags: O_RDWR)
+        let handle = try writable()
         state.handle = handle
         return handle
+    }
+
+    /// Opens the file to be written. One that was sealed, by what then failed or before a crash, shares its bytes with a body, which must
+    /// not change: it becomes a file of its own.
+    private func writable() throws(FileError) -> FileHandle {
+        let file = try FileHandle(path: path, flags: O_RDONLY)
+        guard try file.isShared else {
+            _ = unsafe chmod(path, 0o600)
+            return try FileHandle(path: path, flags: O_RDWR)
+        }
+        let copy = try FileHandle(path: path + ".new", flags: O_RDWR | O_CREAT | O_TRUNC)
+        try file.copy(to: copy)
+        try copy.synchronize()
+        guard unsafe rename(path + ".new", path) == 0 else { throw FileError("rename") }
+        try Folder.synchronize(folder)
+        return copy
     }
 }

@@ -31,7 +31,7 @@ final class UploadFolder: Sendable {
         let handle = try FileHandle(path: path(of: id), flags: O_RDWR | O_CREAT | O_EXCL)
         try handle.synchronize()
         try Folder.synchronize(path)
-        let file = UploadFile(handle, path: path(of: id), offset: 0)
+        let file = UploadFile(id, in: path, handle, offset: 0)
         state.withLock { $0.files[id] = file }
         noteUse(of: file, id)
     }
@@ -50,7 +50,7 @@ final class UploadFolder: Sendable {
         if let file = state.withLock({ $0.files[upload.id] }) { return file }
         return try state.withLock { (state) throws(FileError) in
             if let earlier = state.files[upload.id] { return earlier }
-            let file = UploadFile(try writable(upload), path: path(of: upload.id), offset: upload.offset)
+            let file = UploadFile(upload.id, in: path, offset: upload.offset)
             try file.cut()
             state.files[upload.id] = file
             return file
@@ -71,22 +71,8 @@ final class UploadFolder: Sendable {
         for file in resting { file.close() }
     }
 
-    /// Opens the file to be written. One that a crash left sealed shares its bytes with a body, which must not change: it becomes a
-    /// file of its own.
-    private func writable(_ upload: Upload) throws(FileError) -> FileHandle {
-        let path = path(of: upload.id)
-        let file = try FileHandle(path: path, flags: O_RDONLY)
-        guard try file.isShared else {
-            _ = unsafe chmod(path, 0o600)
-            return try FileHandle(path: path, flags: O_RDWR)
-        }
-        let copy = try FileHandle(path: path + ".new", flags: O_RDWR | O_CREAT | O_TRUNC)
-        try file.copy(to: copy)
-        try copy.synchronize()
-        guard unsafe rename(path + ".new", path) == 0 else { throw FileError("rename") }
-        try Folder.synchronize(self.path)
-        return copy
-    }
+    /// Has an upload taken pieces again that was sealed for what could not be noted.
+    func unseal(_ id: String) { state.withLock { $0.files[id] }?.unseal() }
 
     func remove(_ id: String) {
         state.withLock { state in
