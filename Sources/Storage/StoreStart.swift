@@ -61,11 +61,17 @@ struct StoreStart {
     }
 
     static func totals(_ connection: Connection) throws -> Totals {
-        let row = try connection.statement("SELECT copies, operations, entries, last_sequence FROM totals")
+        let row = try connection.statement(
+            """
+            SELECT copies, operations, last_sequence, max(0, min(entries, (SELECT coalesce(max(rowid), 0) FROM entries)))
+            FROM totals
+            """)
         defer { row.reset() }
         guard try row.step() else { return Totals() }
+        // More than any disk holds, or sums would overflow: the row is damaged.
+        guard (0..<3).allSatisfy({ row.integer($0).magnitude < 1 << 56 }) else { throw RecordError() }
         return Totals(
-            copies: row.integer(0), operations: row.integer(1), entries: row.integer(2), lastSequence: row.integer(3))
+            copies: row.integer(0), operations: row.integer(1), entries: row.integer(3), lastSequence: row.integer(2))
     }
 
     private static func blob(_ sql: String, _ connection: Connection) throws -> [UInt8]? {

@@ -20,6 +20,7 @@ extension StoreTransaction {
         try page.bind([
             SQLValue(key?.partition.text), SQLValue(key?.target.text), .integer(Int64(Self.pageSize)),
         ])
+        defer { page.reset() }
         var last: EntryKey?
         var count = 0
         var changed: [(key: EntryKey, isEvictable: Bool)] = []
@@ -31,7 +32,6 @@ extension StoreTransaction {
             last = key
             count += 1
         }
-        page.reset()
         for (key, isEvictable) in changed {
             try connection.run(
                 "UPDATE entries SET evictable = ? WHERE partition = ? AND target = ?", .integer(isEvictable ? 1 : 0),

@@ -130,11 +130,8 @@ extension StoreTransaction {
     }
 
     mutating func removeConflict(_ id: String) throws {
-        let statement = try connection.statement("SELECT record FROM conflicts WHERE id = ?")
-        try statement.bind([.text(id)])
-        let old = try statement.step() ? try Conflict(record: statement.blob(0)) : nil
-        statement.reset()
-        guard let old else { return }
+        guard let record = try records("SELECT record FROM conflicts WHERE id = ?", .text(id)).first else { return }
+        let old = try Conflict(record: record)
         touch([old.key])
         try refer(to: [], insteadOf: old.contents, held: true)
         addOperationBytes(-Int64(old.record.count))
@@ -161,21 +158,20 @@ extension StoreTransaction {
 
     mutating func removeKeyRecord(_ partition: PartitionID, _ key: String) throws {
         note(RecordName(.keyRecord, key, of: partition))
-        let statement = try connection.statement("SELECT record FROM key_records WHERE partition = ? AND key = ?")
-        try statement.bind([.text(partition.text), .text(key)])
-        let old = try statement.step() ? try KeyRecord(record: statement.blob(0)) : nil
-        statement.reset()
-        guard let old else { return }
+        let found = try records(
+            "SELECT record FROM key_records WHERE partition = ? AND key = ?", .text(partition.text), .text(key))
+        guard let old = try found.first.map({ try KeyRecord(record: $0) }) else { return }
         try refer(to: [], insteadOf: old.contents, held: true)
         addOperationBytes(-Int64(old.record.count))
         try connection.run(
             "DELETE FROM key_records WHERE partition = ? AND key = ?", .text(partition.text), .text(key))
     }
 
-    /// Records of a table whose rows belong to a partition.
-    private func records(_ sql: String, _ partition: PartitionID) throws -> [[UInt8]] {
+    /// The records that the statement gives, read to the end: one of which nothing can be made leaves no read open, which would keep the
+    /// log from being written back.
+    func records(_ sql: String, _ values: SQLValue...) throws(SQLiteError) -> [[UInt8]] {
         let statement = try connection.statement(sql)
-        try statement.bind([.text(partition.text)])
+        try statement.bind(values)
         defer { statement.reset() }
         var records: [[UInt8]] = []
         while try statement.step() { records.append(statement.blob(0)) }
@@ -195,26 +191,26 @@ extension StoreTransaction {
             try changeEntry(EntryKey(partition: to, target: target)) { $0.adopt(old.entry) }
             try setEntry(nil, for: key, in: old)
         }
-        let finished = try records("SELECT record FROM finished WHERE partition = ?", from)
+        let finished = try records("SELECT record FROM finished WHERE partition = ?", .text(from.text))
         let operations = try allUnfinished.filter { $0.partition == from } + finished.map { try Operation(record: $0) }
         for var operation in operations {
             try remove(operation.id)
             operation.partition = to
             try put(operation)
         }
-        for record in try records("SELECT record FROM conflicts WHERE partition = ?", from) {
+        for record in try records("SELECT record FROM conflicts WHERE partition = ?", .text(from.text)) {
             var conflict = try Conflict(record: record)
             touch([conflict.key])
             conflict.key = EntryKey(partition: to, target: conflict.key.target)
             try put(conflict)
         }
-        for record in try records("SELECT record FROM key_records WHERE partition = ?", from) {
+        for record in try records("SELECT record FROM key_records WHERE partition = ?", .text(from.text)) {
             var keyRecord = try KeyRecord(record: record)
             try removeKeyRecord(from, keyRecord.key)
             keyRecord.partition = to
             try put(keyRecord)
         }
-        for record in try records("SELECT record FROM uploads WHERE partition = ?", from) {
+        for record in try records("SELECT record FROM uploads WHERE partition = ?", .text(from.text)) {
             var upload = try Upload(record: record)
             upload.partition = to
             try put(upload)

@@ -117,12 +117,11 @@ extension StoreTransaction {
         for id in operations { try remove(OperationID(id)) }
         let conflicts = try texts("SELECT id FROM conflicts WHERE closed_at < ? LIMIT 1000", limit)
         for id in conflicts { try removeConflict(id) }
-        let statement = try connection.statement("SELECT record FROM key_records WHERE at < ? LIMIT 1000")
-        try statement.bind([limit])
-        var records: [KeyRecord] = []
-        while try statement.step() { records.append(try KeyRecord(record: statement.blob(0))) }
-        statement.reset()
-        for record in records { try removeKeyRecord(record.partition, record.key) }
+        let records = try records("SELECT record FROM key_records WHERE at < ? LIMIT 1000", limit)
+        for record in records {
+            let old = try KeyRecord(record: record)
+            try removeKeyRecord(old.partition, old.key)
+        }
         let uploads = try texts(
             "SELECT id FROM uploads WHERE changed_at < ? LIMIT 1000", .real(now - options.uploadRetention))
         for id in uploads { try removeUpload(id) }

@@ -50,12 +50,12 @@ extension StoreTransaction {
     /// Takes all entries as saved.
     mutating func saveEntries() throws {
         let rows = try connection.statement("SELECT record FROM unsaved WHERE record IS NOT NULL")
+        defer { rows.reset() }
         let nobody = EntryKey(partition: .none, target: Target(unchecked: ""))
         var replaced: [Content] = []
         while try rows.step() {
             replaced += try Entry(key: nobody, record: rows.blob(0)).contents.filter { $0.inline == nil }
         }
-        rows.reset()
         try refer(to: [], insteadOf: replaced, held: false)
         try connection.execute("DELETE FROM unsaved")
     }

@@ -1,6 +1,7 @@
 import CacheCore
 import Glibc
 import HTTPModel
+import TestSupport
 import Testing
 
 @testable import Storage
@@ -58,6 +59,54 @@ import Testing
         #expect(throws: StoreOpenError.newerVersion(99)) { try crashed.open() }
         #expect(names.map { crashed.bytes($0) } == before)
         #expect(!crashed.has("holdfast.sqlite.damaged.1"))
+    }
+
+    @Test(arguments: [
+        ("copies", Int64.max), ("operations", .min), ("entries", .max), ("entries", 1 << 40), ("entries", -1 << 40),
+        ("last_sequence", .max),
+    ])
+    func `A total that can't be true does not end the start`(column: String, value: Int64) async throws {
+        let store = try folder.open()
+        let copy = sampleCopy(try await store.makeContent([1, 2, 3], for: .copy))
+        try await store.commit([.putCopy(key(1), copy), .putOperation(sampleOperation(7, nil))], durable: true)
+        let before = await store.usage()
+        await store.close()
+        try Connection(path: folder.path + "/holdfast.sqlite").execute("UPDATE totals SET \(column) = \(value)")
+        let again = try folder.open()
+        let usage = await again.usage()
+        #expect([usage.copies, usage.operations] == [before.copies, before.operations])
+        #expect((0...1).contains(usage.entries))
+        #expect(try await again.loadQueue().lastSequence == 7)
+        #expect(try await again.entry(key(1))?.copies == [copy])
+        await again.close()
+    }
+
+    @Test(arguments: ["conflicts", "key_records", "entries"])
+    func `A record that can't be read leaves no read open, which would hold the log`(table: String) async throws {
+        let store = try folder.open()
+        let record = KeyRecord(
+            partition: .none, key: "k", fingerprint: Digest(bytes: [1]), method: .post, target: Target(unchecked: "/a"),
+            answer: nil, base: .unknown, at: ManualClock().now)
+        try await store.commit(
+            [.putConflict(sampleConflict(.empty)), .putKeyRecord(record), .putCopy(key(1), sampleCopy(.empty))],
+            durable: true)
+        try await store.write(.other { try $0.connection.run("UPDATE \(table) SET record = x'FF'") }, durable: true)
+        await #expect(throws: StoreError.self) {
+            try await store.write(
+                .other { transaction in
+                    switch table {
+                    case "conflicts": try transaction.removeConflict("c1")
+                    case "key_records": try transaction.removeKeyRecord(.none, "k")
+                    default:
+                        // Under other policies than these.
+                        try transaction.connection.run("INSERT OR REPLACE INTO meta VALUES('eviction_rules', x'01')")
+                        _ = try transaction.reviseEvictable(after: nil)
+                    }
+                }, durable: true)
+        }
+        let looker = try Connection(path: folder.path + "/holdfast.sqlite")
+        #expect(try looker.integer("PRAGMA wal_checkpoint(TRUNCATE)") == 0)
+        await store.close()
     }
 
     @Test func `A database from before there were parts opens with all that it holds`() async throws {
