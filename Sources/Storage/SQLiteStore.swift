@@ -89,7 +89,7 @@ package final class SQLiteStore: Store {
         partitionKey = start.partitionKey
         shared.memory.state.withLock { state in
             for stored in start.operations { state.set(stored, for: stored.operation.id) }
-            for conflict in start.conflicts { state.conflicts[conflict.id] = conflict }
+            for conflict in start.conflicts { state.set(conflict, for: conflict.id) }
             state.totals = start.totals
         }
         shared.memory.known.prepare(entries: Int(clamping: start.totals.entries))

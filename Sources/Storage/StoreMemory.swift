@@ -37,8 +37,10 @@ final class StoreMemory: Sendable {
         /// Their ids in order, with some that have gone; nil before anybody lists them.
         private var listed: [OperationID]?
         /// By the keys that don't tell the id.
-        var byKey: [OperationKey: [OperationID]] = [:]
-        var conflicts: [String: Conflict] = [:]
+        private var byKey: [OperationKey: [OperationID]] = [:]
+        private(set) var conflicts: [String: Conflict] = [:]
+        /// How many unfinished operations and open conflicts speak of each entry.
+        private var busy: [EntryKey: Int] = [:]
         var totals = Totals()
         /// Whether the last transaction was lost as a whole.
         var isFailing = false
@@ -58,18 +60,21 @@ final class StoreMemory: Sendable {
             operations[id] = stored
             if listed != nil, old == nil, stored != nil { list(id) }
             // Mostly only its state has changed.
-            if let old, let operation, old.partition == operation.partition,
-                old.idempotencyKey == operation.idempotencyKey, old.mergedKeys == operation.mergedKeys
+            if let old, let operation, old.partition == operation.partition, old.target == operation.target,
+                old.temporaryTarget == operation.temporaryTarget, old.idempotencyKey == operation.idempotencyKey,
+                old.mergedKeys == operation.mergedKeys
             {
                 return
             }
             if let old {
+                count(old.entryKeys, -1)
                 for key in old.indexedKeys {
                     let key = OperationKey(partition: old.partition, key: key)
                     if byKey[key] == [id] { byKey[key] = nil } else { byKey[key]?.removeAll { $0 == id } }
                 }
             }
             guard let operation else { return }
+            count(operation.entryKeys, 1)
             for key in operation.indexedKeys {
                 let key = OperationKey(partition: operation.partition, key: key)
                 if byKey[key]?.contains(id) != true { byKey[key, default: []].append(id) }
@@ -98,6 +103,22 @@ final class StoreMemory: Sendable {
             return found
         }
 
+        /// Puts an open conflict, or takes one out.
+        mutating func set(_ conflict: Conflict?, for id: String) {
+            if let old = conflicts[id] { count([old.key], -1) }
+            if let conflict { count([conflict.key], 1) }
+            conflicts[id] = conflict
+        }
+
+        private mutating func count(_ keys: Set<EntryKey>, _ change: Int) {
+            for key in keys {
+                let count = busy[key, default: 0] + change
+                busy[key] = count > 0 ? count : nil
+            }
+        }
+
+        func isBusy(_ key: EntryKey) -> Bool { busy[key] != nil }
+
         /// The newest unfinished operation that has the key as its own or a merged one.
         func operation(partition: PartitionID, key: String) -> Operation? {
             let ids =
@@ -124,14 +145,8 @@ final class StoreMemory: Sendable {
         }
     }
 
-    /// Entries that must not lose their copies: those that operations and open conflicts speak of.
-    var busy: Set<EntryKey> {
-        state.withLock { state in
-            var busy = Set(state.conflicts.values.map(\.key))
-            for stored in state.operations.values { busy.formUnion(stored.operation.entryKeys) }
-            return busy
-        }
-    }
+    /// Whether an entry must not lose its copies: whether operations or open conflicts speak of it.
+    func isBusy(_ key: EntryKey) -> Bool { state.withLock { $0.isBusy(key) } }
 }
 
 extension [OperationID] {

@@ -23,48 +23,42 @@ extension StoreTransaction {
         hasTotalRoom(bytes) && (purpose == .operation || effects.totals.copies + bytes <= copyLimit)
     }
 
-    /// Entries that operations and open conflicts speak of, this transaction's included.
-    var busyKeys: Set<EntryKey> {
-        var busy = memory.busy
-        for operation in allUnfinished { busy.formUnion(operation.entryKeys) }
-        for case .some(let conflict) in effects.conflicts.values { busy.insert(conflict.key) }
-        for case .some(let conflict) in earlier.conflicts.values { busy.insert(conflict.key) }
-        return busy
+    /// Tells of an entry whether operations or open conflicts speak of it, those of this transaction up to now included.
+    var isBusy: (EntryKey) -> Bool {
+        var here: Set<EntryKey> = []
+        for effects in [earlier, effects] {
+            for case .some(let stored) in effects.operations.values { here.formUnion(stored.operation.entryKeys) }
+            for case .some(let conflict) in effects.conflicts.values { here.insert(conflict.key) }
+        }
+        return { [memory, here] key in here.contains(key) || memory.isBusy(key) }
     }
 
-    /// Evicts, least recently used first, until `bytes` more would fit, or nothing is left to evict.
+    /// How many entries are looked at together, and how many beyond those that have to go.
+    private static let pageSize = 256
+
+    /// Evicts, least recently used first, until `bytes` more would fit, or nothing is left to evict; then a few more, so that the next
+    /// writes find room.
     mutating func makeRoom(for bytes: Int64, purpose: ContentPurpose, sparing: Set<EntryKey>) throws {
         guard !isWithinLimits(adding: bytes, for: purpose) else { return }
         try writeUse()
-        let busy = busyKeys.union(sparing)
-        let statement = try connection.statement(
-            "SELECT partition, target FROM entries WHERE evictable = 1 ORDER BY used_at LIMIT ? OFFSET ?")
-        var skipped: Int64 = 0
+        let isBusy = isBusy
+        let spare = options.maxStoreSize / 64
+        var mayGoBeyond = Self.pageSize
         var reprieved: Set<EntryKey> = []
-        while !isWithinLimits(adding: bytes, for: purpose) {
-            statement.reset()
-            try statement.bind([.integer(256), .integer(skipped)])
-            var keys: [EntryKey] = []
-            while try statement.step() {
-                guard let partition = PartitionID(text: statement.text(0)) else { continue }
-                keys.append(EntryKey(partition: partition, target: Target(unchecked: statement.text(1))))
-            }
-            statement.reset()
-            if keys.isEmpty {
-                // Then what the next start would have, and this one does not show.
-                let saved = try evictableSaved()
-                if saved.isEmpty { return }
-                for key in saved where !isWithinLimits(adding: bytes, for: purpose) { try forgetSaved(key) }
-            }
-            for key in keys {
-                guard !isWithinLimits(adding: bytes, for: purpose) else { break }
-                // The row may be noted under policies that were changed since.
-                guard !busy.contains(key), let stored = try storedEntry(key),
-                    stored.entry.isEvictable(under: policies)
-                else {
-                    skipped += 1
-                    continue
+        var place = UsePlace()
+        var isSecondRound = false
+        while true {
+            let page = try evictable(after: place)
+            for (key, next) in page {
+                if isWithinLimits(adding: bytes, for: purpose) {
+                    if mayGoBeyond == 0 || isWithinLimits(adding: bytes + spare, for: purpose) { return }
+                    mayGoBeyond -= 1
                 }
+                place = next
+                // The row may be noted under policies that were changed since.
+                guard !sparing.contains(key), !isBusy(key), let stored = try storedEntry(key),
+                    stored.entry.isEvictable(under: policies)
+                else { continue }
                 if view?.takeUse(of: key) ?? false, reprieved.insert(key).inserted {
                     // The view has answered with it, unseen here: it goes to the end of the order, once.
                     try noteUse(of: key, at: now)
@@ -72,16 +66,50 @@ extension StoreTransaction {
                     try evict(stored, key)
                 }
             }
+            if !page.isEmpty { continue }
+            if isWithinLimits(adding: bytes, for: purpose) { return }
+            if !isSecondRound, !reprieved.isEmpty {
+                (place, isSecondRound) = (UsePlace(), true)
+                continue
+            }
+            // Then what the next start would have, and this one does not show.
+            let saved = try evictableSaved()
+            if saved.isEmpty { return }
+            for key in saved where !isWithinLimits(adding: bytes, for: purpose) { try forgetSaved(key) }
         }
+    }
+
+    /// A place in the order of use; at first before all.
+    private struct UsePlace {
+        var time = -Double.infinity
+        var row = Int64.min
+    }
+
+    /// The next entries that may be evicted, with their places.
+    private func evictable(after place: UsePlace) throws(SQLiteError) -> [(key: EntryKey, place: UsePlace)] {
+        let statement = try connection.statement(
+            """
+            SELECT used_at, rowid, partition, target FROM entries
+            WHERE evictable = 1 AND (used_at, rowid) > (?, ?) ORDER BY used_at, rowid LIMIT ?
+            """)
+        try statement.bind([.real(place.time), .integer(place.row), .integer(Int64(Self.pageSize))])
+        defer { statement.reset() }
+        var found: [(key: EntryKey, place: UsePlace)] = []
+        while try statement.step() {
+            guard let partition = PartitionID(text: statement.text(2)) else { continue }
+            let key = EntryKey(partition: partition, target: Target(unchecked: statement.text(3)))
+            found.append((key, UsePlace(time: statement.real(0), row: statement.integer(1))))
+        }
+        return found
     }
 
     /// Carries out those of the changes that are `evict`.
     mutating func evictAged(_ changes: [StoreChange]) throws {
-        var busy: Set<EntryKey>?
+        var known: ((EntryKey) -> Bool)?
         for case .evict(let key, let time) in changes {
-            let spared = busy ?? busyKeys
-            busy = spared
-            guard !spared.contains(key), let stored = try storedEntry(key), stored.entry.goes(ifOlderThan: time) else {
+            let isBusy = known ?? isBusy
+            known = isBusy
+            guard !isBusy(key), let stored = try storedEntry(key), stored.entry.goes(ifOlderThan: time) else {
                 continue
             }
             try evict(stored, key)

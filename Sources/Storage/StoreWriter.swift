@@ -190,7 +190,7 @@ final class StoreWriter {
     private func show(_ effects: CommitEffects, commits: Int64) {
         shared.memory.state.withLock { state in
             for (id, operation) in effects.operations { state.set(operation, for: id) }
-            for (id, conflict) in effects.conflicts { state.conflicts[id] = conflict }
+            for (id, conflict) in effects.conflicts { state.set(conflict, for: id) }
             state.totals = effects.totals
             state.transactions += 1
             state.commits = commits
@@ -209,9 +209,10 @@ final class StoreWriter {
         let queue = try StoreStart.queue(connection)
         let totals = try StoreStart.totals(connection)
         shared.memory.state.withLock { state in
-            for id in Array(state.operations.keys) { state.set(nil, for: id) }
+            for id in Array(state.operations.keys) { state.set(nil as StoredOperation?, for: id) }
             for stored in queue.operations { state.set(stored, for: stored.operation.id) }
-            state.conflicts = Dictionary(uniqueKeysWithValues: queue.conflicts.map { ($0.id, $0) })
+            for id in Array(state.conflicts.keys) { state.set(nil as Conflict?, for: id) }
+            for conflict in queue.conflicts { state.set(conflict, for: conflict.id) }
             state.totals = totals
             state.commits = commits
         }

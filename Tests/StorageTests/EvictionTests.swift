@@ -124,4 +124,37 @@ import Testing
         #expect(try await store.entry(key("/items/1"))?.policy == layer)
         await store.close()
     }
+
+    @Test func `A write that has to make room makes some for those that follow`() async throws {
+        let store = try folder.open(StoreOptions(maxStoreSize: 1_000_000))
+        var (passes, writes) = (0, 0)
+        for number in 0..<1_200 {
+            let before = await store.usage().entries
+            let content = try await store.makeContent([UInt8](repeating: 1, count: 1_000), for: .copy)
+            try await store.commit([.putCopy(key("/\(number)"), sampleCopy(content))], durable: true)
+            if await store.usage().entries <= before { passes += 1 }
+            if passes > 0 { writes += 1 }
+        }
+        #expect(writes > 200)
+        #expect(passes <= writes / 8)
+        await store.close()
+    }
+
+    @Test func `What many operations spare is passed by once`() async throws {
+        let store = try folder.open(StoreOptions(maxStoreSize: 2_000_000))
+        let content = try await store.makeContent([UInt8](repeating: 1, count: 100), for: .copy)
+        var changes: [StoreChange] = []
+        for number in 1...1_000 {
+            let operation = sampleOperation(Int64(number), nil)
+            changes += [.putCopy(operation.lane, sampleCopy(content)), .putOperation(operation)]
+        }
+        try await store.commit(changes, durable: true)
+        for number in 0..<20 {
+            try await store.commit([.putCopy(key("/\(number)"), sampleCopy(content))], durable: true)
+        }
+        try await store.write(
+            .other { try $0.makeRoom(for: 1_900_000, purpose: .operation, sparing: []) }, durable: true)
+        #expect(await store.usage().entries == 1_000)
+        await store.close()
+    }
 }

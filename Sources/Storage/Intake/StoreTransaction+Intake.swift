@@ -33,9 +33,9 @@ extension StoreTransaction {
 
     /// Puts all in place, but for those with an edit.
     mutating func takeIncoming(_ intake: Int64) throws {
-        let busy = busyKeys
+        let isBusy = isBusy
         try eachIncoming(intake) { transaction, entry, size in
-            if !busy.contains(entry.key) {
+            if !isBusy(entry.key) {
                 let stored = try transaction.storedEntry(entry.key)
                 try transaction.setEntry(entry.replacing(stored?.entry), for: entry.key, in: stored)
                 // All prepared hits are forgotten together.

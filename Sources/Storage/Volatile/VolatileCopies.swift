@@ -24,8 +24,8 @@ struct VolatileCopies {
         used[key] = uses
     }
 
-    /// Applies the changes that are about entries; `busy` ones keep their copies. What they touched.
-    mutating func apply(_ changes: [StoreChange], sparing busy: Set<EntryKey> = []) -> Set<EntryKey> {
+    /// Applies the changes that are about entries; those that `isBusy` tells of keep their copies. What they touched.
+    mutating func apply(_ changes: [StoreChange], isBusy: (EntryKey) -> Bool) -> Set<EntryKey> {
         var touched: Set<EntryKey> = []
         for change in changes {
             switch change {
@@ -61,7 +61,7 @@ struct VolatileCopies {
                 touched.insert(key)
                 set(nil, for: key)
             case .evict(let key, let time):
-                guard let entry = entries[key], entry.goes(ifOlderThan: time), !busy.contains(key) else { continue }
+                guard let entry = entries[key], entry.goes(ifOlderThan: time), !isBusy(key) else { continue }
                 touched.insert(key)
                 set(entry.withoutCopies, for: key)
             case .setPolicy(let key, let policy):
@@ -115,15 +115,16 @@ struct VolatileCopies {
         return moving.flatMap { [$0.key, EntryKey(partition: destination, target: $0.key.target)] }
     }
 
-    /// Whether `bytes` more fit once what may go is gone. `view` tells which were used without being asked for here.
+    /// Whether `bytes` more fit once what may go is gone; where something must, a little more goes, so that the next ones fit too.
+    /// `view` tells which were used without being asked for here.
     mutating func makeRoom(
-        for bytes: Int64, sparing busy: Set<EntryKey>, under policies: PolicyTable, view: (any HitView)?
+        for bytes: Int64, isBusy: (EntryKey) -> Bool, under policies: PolicyTable, view: (any HitView)?
     ) -> (fits: Bool, gone: [EntryKey]) {
         guard size + bytes > limit else { return (true, []) }
         for key in entries.keys where view?.takeUse(of: key) ?? false { noteUse(of: key) }
         var gone: [EntryKey] = []
-        for (key, _) in used.sorted(by: { $0.value < $1.value }) where size + bytes > limit {
-            guard let entry = entries[key], entry.isEvictable(under: policies), !busy.contains(key) else { continue }
+        for (key, _) in used.sorted(by: { $0.value < $1.value }) where size + bytes > limit - limit / 64 {
+            guard let entry = entries[key], entry.isEvictable(under: policies), !isBusy(key) else { continue }
             set(nil, for: key)
             gone.append(key)
         }

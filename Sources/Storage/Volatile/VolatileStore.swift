@@ -28,14 +28,15 @@ package final class VolatileStore: Store {
         for change in changes { own.append(try await withBodyInMemory(change)) }
         let records = changes.filter { !$0.isOfEntry }
         if !records.isEmpty { try await journal.commit(records, durable: durable) }
-        let busy = journal.shared.memory.busy
+        let memory = journal.shared.memory
         let policies = journal.shared.options.policies()
         let (touched, fits) = copies.withLock { copies in
-            let touched = copies.apply(own, sparing: busy)
-            let room = copies.makeRoom(for: 0, sparing: busy.union(touched), under: policies, view: view)
+            let touched = copies.apply(own, isBusy: memory.isBusy)
+            let room = copies.makeRoom(
+                for: 0, isBusy: { touched.contains($0) || memory.isBusy($0) }, under: policies, view: view)
             // What can't stay is not kept at all: a copy can be had again.
             if !room.fits {
-                for case .putCopy(let key, _) in own { _ = copies.apply([.removeEntry(key)]) }
+                for case .putCopy(let key, _) in own { _ = copies.apply([.removeEntry(key)], isBusy: memory.isBusy) }
             }
             return (touched.union(room.gone), room.fits)
         }
@@ -108,9 +109,9 @@ package final class VolatileStore: Store {
 
     private func makeRoom(for bytes: Int64) throws(StoreError) {
         guard bytes <= limit else { throw .tooLarge }
-        let busy = journal.shared.memory.busy
+        let memory = journal.shared.memory
         let policies = journal.shared.options.policies()
-        let room = copies.withLock { $0.makeRoom(for: bytes, sparing: busy, under: policies, view: view) }
+        let room = copies.withLock { $0.makeRoom(for: bytes, isBusy: memory.isBusy, under: policies, view: view) }
         for key in room.gone { view?.invalidate(key) }
         if !room.fits { throw .full }
     }
