@@ -7,10 +7,9 @@ package enum OriginFailure {
     package static func problem(_ error: OriginError, isHTTPCache: Bool) -> Problem {
         switch error {
         case .unreachable:
-            let fields: HTTPFields = ["Retry-After": "1"]
             return Problem(
-                isHTTPCache ? .offlineGateway : .offline,
-                "Nothing usable is stored. Ask again when the origin is reachable.", fields: fields)
+                isHTTPCache ? .offlineGateway : .offline, "Ask again when the origin is reachable.",
+                fields: ["Retry-After": "1"])
         case .timeout:
             return Problem(.originTimeout, "The origin did not answer in time. Ask again later.")
         case .noAnswer, .badAnswer, .cutBody, .cancelled:

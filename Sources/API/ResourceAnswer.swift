@@ -38,12 +38,6 @@ package struct ResourceAnswer: Sendable {
         return ResponseHead(status: status, fields: fields)
     }
 
-    /// For a temporary target that never became a real one (design 4, "POST").
-    static var withoutTarget: Problem {
-        Problem(
-            .notFound, "Its create was deleted before it was sent, or the origin named no target for it.", status: 410)
-    }
-
     /// Gives a problem thrown on the way the Cache-Status that every answer carries.
     package static func marked(_ problem: Problem, _ cacheStatus: CacheStatus, syncState: String? = nil) -> Problem {
         var problem = problem

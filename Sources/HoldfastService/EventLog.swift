@@ -17,7 +17,12 @@ struct EventLog: EventSink {
                     ("reason", operation.reason ?? ""),
                 ])
         case .conflict(let conflict):
-            log.write(.info, "conflict", [("id", conflict.id), ("kind", conflict.kind.rawValue)])
+            log.write(
+                .info, "conflict",
+                [
+                    ("id", conflict.id), ("kind", conflict.kind.rawValue),
+                    ("state", conflict.closedAt == nil ? "open" : "closed"),
+                ])
         case .action(let action) where action.state == .finished:
             log.write(
                 action.completion == .failed ? .warning : .info, "action",

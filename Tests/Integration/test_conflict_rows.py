@@ -299,6 +299,20 @@ def test_what_a_resolution_made_is_what_reads_and_edits_offline_see(origin, hold
     assert origin.json("/items/1") == {"id": "1", "name": left, "price": 1}
 
 
+def test_the_log_tells_a_conflict_that_opens_from_one_that_closes(origin, holdfast):
+    edited_offline(origin, holdfast, put_mine(holdfast))
+    origin.put("/items/1", {"id": "1", "name": "theirs"})
+    origin.start()
+    conflict = holdfast.await_conflict()["id"]
+    holdfast.resolve(conflict, {"keep": "server"})
+
+    def states():
+        lines = [json.loads(line) for line in holdfast.log_text().splitlines() if '"conflict"' in line]
+        return [line["state"] for line in lines if line["message"] == "conflict" and line["id"] == conflict]
+    eventually(lambda: states()[-1] == "closed")
+    assert states()[0] == "open"
+
+
 def test_a_delete_that_was_kept_stays_deleted_offline(origin, holdfast):
     edited_offline(origin, holdfast, lambda **headers: holdfast.delete("/items/1", **headers))
     origin.put("/items/1", {"id": "1", "name": "theirs"})

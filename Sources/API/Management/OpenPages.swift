@@ -44,13 +44,15 @@ extension ManagementService {
             throw ManagementCall.notFound("problem")
         }
         let (status, title) = code.meaning
+        let (cause, remedy) = code.explanation
         return .text(
             """
             <!doctype html>
             <html lang="en"><meta charset="utf-8"><title>\(title)</title>
             <h1>\(title)</h1>
-            <p>Code <code>\(slug)</code>, usually with status \(status). The member <code>detail</code> of the answer says what
-            to do.</p></html>
+            <p>Code <code>\(slug)</code>, usually with status \(status).</p>
+            <p>\(cause)</p>
+            <p>\(remedy)</p></html>
 
             """, type: "text/html; charset=utf-8")
     }

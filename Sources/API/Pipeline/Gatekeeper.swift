@@ -25,13 +25,22 @@ struct Gatekeeper: Sendable {
         guard !settings.accessTokens.isEmpty else { return .full }
         guard let token else {
             if Self.isOpen(path) { return .open }
-            throw Problem(.accessToken, "Send a configured token in Holdfast-Token.")
+            throw Self.tokenMissing(at: path)
         }
         guard token.isReadOnly else { return .full }
         guard head.method.isSafe else {
             throw Problem(.readOnlyToken, "This token may only read. Use a full one.")
         }
         return .readOnly
+    }
+
+    private static func tokenMissing(at path: Substring) -> Problem {
+        guard isManagement(path) else {
+            return Problem(.accessToken, "Send a configured token in Holdfast-Token.")
+        }
+        return Problem(
+            .accessToken, "Send a configured token in Holdfast-Token, or as Authorization: Bearer.",
+            fields: ["WWW-Authenticate": "Bearer realm=\"holdfast\""])
     }
 
     private func token(of head: RequestHead, path: Substring) -> AccessToken? {

@@ -88,7 +88,9 @@ struct Pipeline: Sendable {
             rawTarget: head.target, method: head.method, fields: head.fields,
             reservedParameters: settings.settings.reservedParameters)
         guard let parsed else {
-            throw Problem(.notFound, "Ask under /resources, /files or /cache.")
+            throw Problem(
+                .notFound,
+                "Ask under /resources, /files or /cache. /cache/ui is a page for people, /openapi.yaml lists all.")
         }
         // TRACE answers with the credentials that it came with, and CONNECT makes no tunnel here (RFC 9110 9.3.6, 9.3.8).
         if head.method == .trace || head.method.rawValue == "CONNECT" {

@@ -36,7 +36,7 @@ struct ListQueryRead: Sendable {
         guard let list, list.exists else {
             throw ResourceAnswer.marked(
                 Problem(.notCached, "Filters and sorts are answered from the cache. Read the list once without them."),
-                CacheStatus(forward: .bypass))
+                CacheStatus(detail: "LOCAL_QUERY"))
         }
         let document = try await document(list)
         let overlay = ListOverlay(context: context, request: request)

@@ -191,16 +191,20 @@ extension Read {
 
     /// No usable answer came.
     private func failed(_ error: OriginError, stale: StaleUse, _ cacheStatus: CacheStatus) async throws {
-        if case .unreachable = error, case .copy(let copy, _, let detail, let isStale) = plan(isOnline: false) {
-            try await serve(copy, detail: detail, isStale: isStale)
-            return
+        var refusal = OriginFailure.problem(error, isHTTPCache: policy.fetchPolicy == .httpCache)
+        if case .unreachable = error {
+            switch plan(isOnline: false) {
+            case .copy(let copy, _, let detail, let isStale):
+                return try await serve(copy, detail: detail, isStale: isStale)
+            case .refuse(let problem, _): refusal = problem
+            case .origin: break
+            }
         }
         if stale.covers(error), let copy = stale.copy {
             try await serve(copy, detail: "STALE", isStale: true)
             return
         }
-        throw ResourceAnswer.marked(
-            OriginFailure.problem(error, isHTTPCache: policy.fetchPolicy == .httpCache), cacheStatus)
+        throw ResourceAnswer.marked(refusal, cacheStatus)
     }
 
     /// The origin's answer as it streams in.

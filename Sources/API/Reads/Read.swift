@@ -76,7 +76,7 @@ struct Read: Sendable {
         case .origin(let revalidate, let stale, let forward):
             if request.isTemporary {
                 throw ResourceAnswer.marked(
-                    Problem(.notCached, "The resource is not yet created at the origin."), .forward(.bypass),
+                    Problem(.notCached, "The resource is not yet created at the origin."), CacheStatus(),
                     syncState: syncState)
             }
             if let error = repeatableError {

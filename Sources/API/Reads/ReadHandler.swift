@@ -22,7 +22,7 @@ struct ReadHandler: Sendable {
             exchange.respond(head, body: [])
             return
         case .gone:
-            throw ResourceAnswer.marked(ResourceAnswer.withoutTarget, .hit(detail: "GONE"))
+            throw ResourceAnswer.marked(.temporaryGone, .hit(detail: "GONE"))
         }
         for attempt in 1... {
             do {
@@ -47,7 +47,7 @@ struct ReadHandler: Sendable {
                 Problem(
                     .credentialUnproven,
                     "The origin is unreachable and has not yet accepted this credential. Use one that it has accepted."),
-                .forward(.bypass))
+                CacheStatus(detail: "OFFLINE"))
         }
         let query = try ListQueryRead(request, context, counters, exchange)
         let ticket = publisher.ticket(request.key)

@@ -6,6 +6,11 @@ extension WriteJob {
     /// Reads come here only where the cache is not to handle them.
     private var cacheStatus: CacheStatus { .forward(method == .get || method == .head ? .bypass : .method) }
 
+    /// `fwd` is for what went to the origin (RFC 9211 2.2).
+    private func status(of operation: Operation) -> CacheStatus {
+        operation.wasSent ? .forward(.method) : CacheStatus(detail: "QUEUED")
+    }
+
     /// `deadline` (seconds since 1970): until then the outcome is waited for; nil answers at once.
     func answer(for operation: Operation, deadline: Double?) async throws {
         // Whoever waits for delivery must not hold it up.
@@ -19,7 +24,7 @@ extension WriteJob {
                 {
                     throw try await problem(for: conflict, status: kept.status, operation: latest)
                 }
-                return try await send(kept, operation: latest)
+                return try await send(kept, operation: latest, status(of: latest))
             }
         }
         var fields: HTTPFields = ["Sync-Operation": latest.id.text]
@@ -27,10 +32,11 @@ extension WriteJob {
             fields["Location"] = originURL(of: temporary)
         }
         let edit = context.queue.localEdit(of: latest.lane)
+        let cacheStatus = status(of: latest)
         switch preferences.returns {
         case .minimal:
             fields["Preference-Applied"] = "return=minimal"
-            respond(202, fields, syncState: edit?.syncState, body: [])
+            respond(202, fields, syncState: edit?.syncState, cacheStatus, body: [])
         case .representation where edit?.content != nil:
             guard let edit, let content = edit.content else { return }
             fields["Preference-Applied"] = "return=representation"
@@ -38,10 +44,12 @@ extension WriteJob {
             fields["ETag"] = edit.tag
             fields["Content-Type"] = edit.mediaType
             fields["Content-Encoding"] = edit.coding
-            try await send(202, fields, content, syncState: edit.syncState)
+            try await send(202, fields, content, syncState: edit.syncState, cacheStatus)
         case .representation, nil:
             fields["Content-Type"] = "application/json"
-            respond(202, fields, syncState: edit?.syncState, body: receipt(of: latest, syncState: edit?.syncState))
+            respond(
+                202, fields, syncState: edit?.syncState, cacheStatus,
+                body: receipt(of: latest, syncState: edit?.syncState))
         }
     }
 
@@ -77,30 +85,38 @@ extension WriteJob {
     func replay(_ kept: KeptAnswer, _ operation: Operation?) async throws {
         var kept = kept
         kept.fields["Idempotency-Replayed"] = "true"
-        try await send(kept, operation: operation)
+        try await send(kept, operation: operation, CacheStatus(detail: "REPLAYED"))
     }
 
-    private func send(_ kept: KeptAnswer, operation: Operation?) async throws {
+    private func send(_ kept: KeptAnswer, operation: Operation?, _ cacheStatus: CacheStatus) async throws {
         var fields = kept.fields
         fields["Sync-Operation"] = operation?.id.text
         let state = operation.map { context.queue.localEdit(of: $0.lane)?.syncState ?? "synced" }
-        try await send(kept.status, fields, kept.content ?? .empty, syncState: state)
+        try await send(kept.status, fields, kept.content ?? .empty, syncState: state, cacheStatus)
     }
 
-    func send(_ status: Int, _ fields: HTTPFields, _ content: Content, syncState: String?) async throws {
-        if let bytes = content.inline { return respond(status, fields, syncState: syncState, body: bytes) }
+    func send(
+        _ status: Int, _ fields: HTTPFields, _ content: Content, syncState: String?,
+        _ cacheStatus: CacheStatus = .forward(.method)
+    ) async throws {
+        if let bytes = content.inline { return respond(status, fields, syncState: syncState, cacheStatus, body: bytes) }
         let source = try await context.store.read(content, range: nil)
         turn?.pass()
-        exchange.begin(head(status, fields, syncState: syncState), length: content.length)
+        exchange.begin(head(status, fields, syncState: syncState, cacheStatus), length: content.length)
         await relay([], source)
     }
 
-    func respond(_ status: Int, _ fields: HTTPFields, syncState: String?, body: [UInt8]) {
-        exchange.respond(head(status, fields, syncState: syncState), body: body)
+    private func respond(
+        _ status: Int, _ fields: HTTPFields, syncState: String?, _ cacheStatus: CacheStatus, body: [UInt8]
+    ) {
+        exchange.respond(head(status, fields, syncState: syncState, cacheStatus), body: body)
     }
 
-    func head(_ status: Int, _ fields: HTTPFields, syncState: String?) -> ResponseHead {
-        answers.head(status: status, fields: fields, cacheStatus: cacheStatus, syncState: syncState)
+    func head(
+        _ status: Int, _ fields: HTTPFields, syncState: String?, _ cacheStatus: CacheStatus? = nil
+    ) -> ResponseHead {
+        answers.head(
+            status: status, fields: fields, cacheStatus: cacheStatus ?? self.cacheStatus, syncState: syncState)
     }
 
     /// Carries the rest of a begun answer; breaks the connection off where it is cut.

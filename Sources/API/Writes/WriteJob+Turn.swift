@@ -36,7 +36,7 @@ extension WriteJob {
         request === original && context.queue.resolve(original.target, of: original.key.partition) == .itself
     }
 
-    func checkIsThere() throws { if isGone { throw ResourceAnswer.withoutTarget } }
+    func checkIsThere() throws { if isGone { throw Problem.temporaryGone } }
 
     /// Read before the turn, so that a slow client holds up nobody; what is going to be refused is refused before.
     private func takeBody() async throws -> SentBody {

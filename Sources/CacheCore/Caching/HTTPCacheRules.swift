@@ -90,8 +90,6 @@ struct HTTPCacheRules {
         if request.onlyIfCached {
             return Problem(.onlyIfCached, "The request asks for a stored answer only, and none may be used.")
         }
-        return Problem(
-            .offlineGateway, "Nothing usable is stored. Ask again when the origin is reachable.",
-            fields: ["Retry-After": "1"])
+        return ReadPlan.offline(.httpCache, hasCopy: copy != nil)
     }
 }

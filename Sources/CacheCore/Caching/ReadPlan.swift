@@ -108,18 +108,19 @@ extension ReadPlan {
 
     private static func offlinePlan(_ fetchPolicy: FetchPolicy, copy: ServerCopy?, isFresh: Bool) -> ReadPlan {
         let serve = copy.map { ReadPlan.copy($0, refresh: false, detail: "OFFLINE", isStale: !isFresh) }
+        let offline = ReadPlan.refuse(offline(fetchPolicy, hasCopy: copy != nil), refresh: false)
         switch fetchPolicy {
         case .fetchFromService, .httpCache:
-            return .refuse(offline, refresh: false)
+            return offline
         case .fetchFromCache, .fetchFromCacheScheduleRefresh:
             guard let copy else { return .refuse(notCached, refresh: false) }
             return .copy(copy, refresh: false, detail: nil, isStale: !isFresh)
         case .fetchFromServiceIfOnline, .fetchFromServiceOnCacheMiss:
-            return serve ?? .refuse(offline, refresh: false)
+            return serve ?? offline
         case .fetchFromServiceOnCacheMissOrExpiry, .fetchWithRefresh:
             // A member known from a list only is served offline, though never fresh (design 3, "Collections").
-            guard isFresh || copy?.isListed == true else { return .refuse(offline, refresh: false) }
-            return serve ?? .refuse(offline, refresh: false)
+            guard isFresh || copy?.isListed == true else { return offline }
+            return serve ?? offline
         }
     }
 
@@ -127,9 +128,15 @@ extension ReadPlan {
         Problem(.notCached, "Nothing is stored for this target and the fetch policy asks the cache alone.")
     }
 
-    static var offline: Problem {
+    /// Under HTTP_CACHE it is 504 (RFC 9111 5.2.1.7), else 503. `hasCopy`: a copy that the request selects is kept, and the policy
+    /// does not let it answer.
+    static func offline(_ fetchPolicy: FetchPolicy, hasCopy: Bool) -> Problem {
         Problem(
-            .offline, "Nothing usable is stored. Ask again when the origin is reachable.",
+            fetchPolicy == .httpCache ? .offlineGateway : .offline,
+            hasCopy
+                ? "A copy is stored that \(fetchPolicy.rawValue) does not let answer now. Ask again when the origin is reachable, "
+                    + "or with Sync-Policy: fetch-policy=FETCH_FROM_CACHE."
+                : "Nothing that fits is stored. Ask again when the origin is reachable.",
             fields: ["Retry-After": "1"])
     }
 }

@@ -99,8 +99,14 @@ package struct MemberQuery: Sendable, Hashable {
         for part in bytes.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
             let key = trimmed(part)
             let isDescending = key.first == UInt8(ascii: "-")
-            keys.append(
-                Key(path: try path(isDescending ? key.dropFirst() : key, in: "Sync-Sort"), isDescending: isDescending))
+            let name = isDescending ? key.dropFirst() : key
+            // No member would have it, and the list would stay as it is.
+            guard name.first == UInt8(ascii: "/") || !name.contains(UInt8(ascii: " ")) else {
+                throw refusal(
+                    "Sync-Sort: a key is a path, with - before it for the other direction, as in Sync-Sort: name, -price. "
+                        + "A name with a space is written as /first name.")
+            }
+            keys.append(Key(path: try path(name, in: "Sync-Sort"), isDescending: isDescending))
         }
         return keys
     }

@@ -5,10 +5,7 @@ extension PolicyLayer {
     /// in `fetch-policy=FETCH_FROM_CACHE, expire-after=60`. Throws `bad-policy`, which names the field and what it takes.
     package init(syncPolicyField: String) throws(Problem) {
         guard let dictionary = SFDictionary(parsing: syncPolicyField) else {
-            throw Problem(
-                .badPolicy,
-                "Sync-Policy is no structured dictionary (RFC 9651), like fetch-policy=FETCH_FROM_CACHE, expire-after=60."
-            )
+            throw Problem(.badPolicy, Self.unreadable(syncPolicyField))
         }
         self.init()
         for entry in dictionary.entries {
@@ -23,6 +20,15 @@ extension PolicyLayer {
                     .badPolicy, "\(field.kebabName) in Sync-Policy has another value. Allowed: \(field.allowed).")
             }
         }
+    }
+
+    /// What to write instead: a name as JSON has it is the likeliest reason, since keys have no capitals (RFC 9651 3.2).
+    private static func unreadable(_ text: String) -> String {
+        let names = FieldList.split(text).map { $0.prefix { $0 != "=" && $0 != ";" }.trimmingFieldSpace }
+        let named = PolicyField.allCases.first { $0.kebabName != $0.rawValue && names.contains($0.rawValue[...]) }
+        if let named { return "Sync-Policy: write \(named.kebabName) in place of \(named.rawValue)." }
+        return "Sync-Policy is no structured dictionary (RFC 9651), like "
+            + "fetch-policy=FETCH_FROM_CACHE, expire-after=60, queue-on-status=(502 503)."
     }
 }
 

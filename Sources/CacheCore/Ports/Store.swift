@@ -115,7 +115,7 @@ package struct KeyRecord: Sendable, Hashable {
     }
 }
 
-/// What became of a temporary target: the real one, or nil where the origin named none (410).
+/// What became of a temporary target: the real one, or nil where the create was deleted here or the origin named none (410).
 package struct TargetAlias: Sendable, Hashable {
     package var partition: PartitionID
     package var temporary: Target

@@ -123,11 +123,11 @@ package enum ProblemCode: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Who asks for the credential that a 401 misses.
-    fileprivate var realm: String? {
+    /// What a 401 asks for, where its case does not say more: `Authorization` is the origin's but under /cache.
+    fileprivate var challenge: String? {
         switch self {
-        case .accessToken: "holdfast"
-        case .credentialUnproven: "origin"
+        case .accessToken: "Holdfast-Token realm=\"holdfast\""
+        case .credentialUnproven: "Bearer realm=\"origin\""
         default: nil
         }
     }
@@ -169,6 +169,8 @@ package struct Problem: Error, Sendable {
         self.fields = fields
         self.members = members
         // Every 401 names a scheme (RFC 9110 15.5.2).
-        if let realm = code.realm { self.fields["WWW-Authenticate"] = "Bearer realm=\"\(realm)\"" }
+        if let challenge = code.challenge, !fields.contains("WWW-Authenticate") {
+            self.fields["WWW-Authenticate"] = challenge
+        }
     }
 }

@@ -57,6 +57,15 @@ extension Problem {
         }
     }
 
+    /// A temporary target that never became a real one (design 4, "POST").
+    package static var temporaryGone: Problem {
+        Problem(
+            .notFound,
+            "The create of this temporary target was deleted or given up here, or the origin named no resource for it. "
+                + "GET /cache/operations tells which; write to another target.",
+            status: 410)
+    }
+
     /// That of the first, with the `failures` of all.
     private static func from(_ failures: [StoreFailure]) -> Problem {
         var problem = from(failures[0].error)

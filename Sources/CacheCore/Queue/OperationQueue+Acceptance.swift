@@ -31,10 +31,7 @@ extension OperationQueue {
         switch resolve(key.target, of: key.partition) {
         case .itself: return key
         case .moved(let target): return EntryKey(partition: key.partition, target: target)
-        case .gone:
-            throw Problem(
-                .notFound, "This temporary target is gone: the origin named no real one, or it was discarded.",
-                status: 410)
+        case .gone: throw Problem.temporaryGone
         }
     }
 

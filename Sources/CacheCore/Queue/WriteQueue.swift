@@ -103,7 +103,7 @@ package enum LaneStatus: Sendable, Hashable {
 package enum ResolvedTarget: Sendable, Hashable {
     case itself
     case moved(to: Target)
-    /// A temporary target that the origin named no real one for: 410.
+    /// A temporary target that never became a real one: 410 (`Problem.temporaryGone`).
     case gone
 }
 

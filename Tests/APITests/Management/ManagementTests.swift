@@ -168,8 +168,21 @@ struct ManagementTests {
         #expect(try await fixture.send(.put, "/cache/network", "{\"offline\":true}").status == 413)
     }
 
-    @Test("every problem code has a page", arguments: ProblemCode.allCases)
+    @Test("every problem code has a page with its cause and what ends it", arguments: ProblemCode.allCases)
     func problemPage(code: ProblemCode) async throws {
-        #expect(try await fixture.send(.get, "/problems/\(code.slug)", access: .open).status == 200)
+        let reply = try await fixture.send(.get, "/problems/\(code.slug)", access: .open)
+        let (cause, remedy) = code.explanation
+        #expect(reply.status == 200)
+        let page = String(decoding: reply.body, as: UTF8.self)
+        for text in [cause, remedy] {
+            #expect(page.contains("<p>\(text)</p>"))
+            #expect(!text.contains { "<&".contains($0) }, "the text stands in HTML as it is")
+        }
+    }
+
+    @Test("no two problem codes are explained alike")
+    func problemsDiffer() {
+        let codes = ProblemCode.allCases.filter { $0 != .offlineGateway }
+        #expect(Set(codes.map(\.explanation.cause)).count == codes.count)
     }
 }

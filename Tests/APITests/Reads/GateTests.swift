@@ -70,9 +70,22 @@ struct GateTests {
         fields["Holdfast-Token"] = token
         let answer = await fixture.ask("/resources/a", fields)
         #expect(answer.status == status)
-        if status == 401 { #expect(answer.fields["WWW-Authenticate"] == "Bearer realm=\"holdfast\"") }
         let raw = [("Host", "cache.elsewhere")] + (token.map { [("Holdfast-Token", $0)] } ?? [])
         #expect((fixture.hot("/resources/a", raw) != nil) == (status == 200))
+    }
+
+    @Test(
+        "the challenge of a 401 names what is taken there",
+        arguments: [
+            ("/resources/a", "Holdfast-Token"), ("/files/a", "Holdfast-Token"), ("/openapi.yaml", "Holdfast-Token"),
+            ("/cache", "Bearer"), ("/metrics", "Bearer"),
+        ])
+    func challenge(path: String, scheme: String) async {
+        fixture.settings.update { $0.accessTokens = [AccessToken(secret: "full", isReadOnly: false)] }
+        let answer = await fixture.ask(path)
+        #expect(answer.status == 401 && answer.fields["WWW-Authenticate"] == "\(scheme) realm=\"holdfast\"")
+        let isTaken = await fixture.ask(path, ["Authorization": "Bearer full"]).status != 401
+        #expect(isTaken == (scheme == "Bearer"))
     }
 
     @Test("a read-only token may not write; open pages need none")

@@ -60,6 +60,8 @@ struct TruthTableTests {
         if row.outcome == .offline || row.outcome == .gateway {
             #expect(answer.fields["Content-Type"] == "application/problem+json")
             #expect(answer.fields["Retry-After"] != nil)
+            // Where something is stored, what forbids it is named.
+            #expect(answer.text.contains("that \(row.policy.rawValue) does not let answer") == (row.state != "miss"))
         }
     }
 }

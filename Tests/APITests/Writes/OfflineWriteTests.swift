@@ -27,6 +27,16 @@ struct OfflineWriteTests {
         #expect(reply.json["links"]?["entry"]?.string == "/cache/entry?target=%2Fitems%2F1")
         #expect(reply.fields["Sync-Operation"] == id)
         #expect(reply.fields["Sync-State"] == "pending-update")
+        #expect(reply.fields["Cache-Status"] == "Holdfast; detail=QUEUED")
+    }
+
+    @Test("a temporary target whose create was deleted here says so to writes")
+    func deletedCreate() async throws {
+        let location = try #require(try await fixture.send(.post, "/items", "{}").fields["Location"])
+        let target = String(location.dropFirst("/resources".count))
+        #expect(try await fixture.send(.delete, target).status == 202)
+        let problem = try await fixture.send(.put, target, "{}").problem
+        #expect(problem?.status == 410 && problem?.detail.contains("was deleted or given up here") == true)
     }
 
     @Test("a write and the policy that it brings are queued in one commit: none is refused after it")
@@ -144,6 +154,7 @@ struct OfflineWriteTests {
         let first = try await fixture.send(.put, "/items/1", "{}", fields: fields)
         let second = try await fixture.send(.put, "/items/1", "{}", fields: fields)
         #expect(first.json["id"]?.string == second.json["id"]?.string)
+        #expect(second.status == 202 && !second.fields.contains("Idempotency-Replayed"))
         #expect(fixture.queue.unfinished().count == 1)
     }
 

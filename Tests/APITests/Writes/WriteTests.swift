@@ -186,6 +186,7 @@ struct WriteTests {
         let reply = try await fixture.send(.post, "/items", "{}", fields: fields)
         #expect(reply.status == 201)
         #expect(reply.fields["Idempotency-Replayed"] == "true")
+        #expect(reply.fields["Cache-Status"] == "Holdfast; detail=REPLAYED")
         #expect(reply.fields["Location"] == "/resources/items/7")
         #expect(String(decoding: reply.body, as: UTF8.self) == "made")
         #expect(fixture.origin.received.count == 1)

@@ -20,9 +20,9 @@ struct MemberQueryTests {
 
     @Test("keys are joined by commas; a minus turns one around")
     func sort() throws {
-        let keys = try MemberQuery(filter: nil, sort: " name, -price ,-/a/b").keys
-        #expect(keys.map(\.path.text) == ["/name", "/price", "/a/b"])
-        #expect(keys.map(\.isDescending) == [false, true, true])
+        let keys = try MemberQuery(filter: nil, sort: " name, -price ,-/a/b, /first name").keys
+        #expect(keys.map(\.path.text) == ["/name", "/price", "/a/b", "/first name"])
+        #expect(keys.map(\.isDescending) == [false, true, true, false])
     }
 
     @Test(
@@ -38,7 +38,7 @@ struct MemberQueryTests {
         #expect(problem?.code == .badQuery && problem?.status == 400)
     }
 
-    @Test("so is an order", arguments: ["", ",", "name,", "-", "a..b", "a\\b", "/"])
+    @Test("so is an order", arguments: ["", ",", "name,", "-", "a..b", "a\\b", "/", "name desc", "a, - b"])
     func refused(sort: String) {
         let problem = #expect(throws: Problem.self) { try MemberQuery(filter: nil, sort: sort) }
         #expect(problem?.code == .badQuery)

@@ -26,6 +26,17 @@ struct PolicyTests {
         #expect(throws: Problem.self) { try PolicyLayer(syncPolicyField: "colour=red") }
     }
 
+    @Test(
+        "A name in Sync-Policy that is written as in JSON is told how it is written there",
+        arguments: [
+            ("fetchPolicy=FETCH_FROM_CACHE", "write fetch-policy"), ("guard=?0, noCache", "write no-cache"),
+            ("queueOnStatus=(502 503)", "write queue-on-status"), ("guard=?2", "structured dictionary"),
+        ])
+    func camelCase(field: String, hint: String) {
+        let problem = #expect(throws: Problem.self) { try PolicyLayer(syncPolicyField: field) }
+        #expect(problem?.code == .badPolicy && problem?.detail.contains(hint) == true)
+    }
+
     @Test("The table gives the first match over the default, and reads what it writes")
     func table() throws {
         let json = try JSONValue(
