@@ -74,7 +74,7 @@ struct LongLaneTests {
         var generator = SystemRandomNumberGenerator()
         var book = LaneBook()
         var expected: [Operation] = []
-        for sequence in 1...500 as ClosedRange<Int64> {
+        for sequence in 1...150 as ClosedRange<Int64> {
             let new = operation(sequence, Bool.random(using: &generator) ? .action : .edit)
             expected.append(new)
             _ = book.apply([.putOperation(new)])
