@@ -181,7 +181,7 @@ extension ProblemCode {
         case .operationBusy:
             (
                 "What is asked to change is being sent, or may be in effect already.",
-                "Wait for its outcome (/cache/operations), then ask again."
+                "Wait for its outcome (/cache/operations), then ask again. A write that is not being sent is given up with force=true."
             )
         case .uploadOffset:
             (

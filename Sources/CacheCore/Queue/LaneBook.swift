@@ -309,6 +309,11 @@ package enum Reason {
     package static let settle = "settle"
     /// Its bytes can't be read: lost where it has failed, else not now.
     package static let body = "body"
+    /// The origin refused it with a status that no further attempt would change.
+    package static let status = "status"
+    /// The origin redirected it too often.
+    package static let redirects = "redirects"
+    package static let outcomeUnknown = ConflictKind.outcomeUnknown.rawValue
     package static let noTarget = "no-target"
     package static let maxAttempts = "max-attempts"
     package static let serverWins = "server-wins"

@@ -131,7 +131,7 @@ extension OperationQueue {
             conflict.operationID = operation.id
             operation.lastAnswer = answer
             operation.state = .conflict
-            operation.reason = conflict.kind == .outcomeUnknown ? ConflictKind.outcomeUnknown.rawValue : nil
+            operation.reason = conflict.kind == .outcomeUnknown ? Reason.outcomeUnknown : nil
             operation.conflictID = conflict.id
             return copies + outdated(by: conflict) + [.putConflict(conflict), .putOperation(operation)]
         case .dropped(let conflict, let copies): return try await dropped(sent, conflict: conflict, copies: copies)

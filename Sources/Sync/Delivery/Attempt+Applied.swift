@@ -71,7 +71,7 @@ extension Attempt {
         switch await look() {
         case .seen(let seen):
             guard let bytes = try? await bytes(for: seen) else {
-                return delivered(.unknown, [.expire(key)], isUnseen: true)
+                return delivered(.unknown, await unproven(by: sighting), isUnseen: true)
             }
             let showsIt = !seen.isGone && Verifier.holds(operation, seen, bytes: bytes)
             return delivered(

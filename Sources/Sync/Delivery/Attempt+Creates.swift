@@ -78,7 +78,7 @@ extension Attempt {
     func verifyCreate() async -> DeliveryOutcome? {
         // What the list showed is kept before the first byte leaves: without it, none has left.
         guard let before = operation.membersBefore else { return nil }
-        let failed = DeliveryOutcome.failed(reason: "outcome-unknown", answer: operation.lastAnswer)
+        let failed = DeliveryOutcome.failed(reason: Reason.outcomeUnknown, answer: operation.lastAnswer)
         var known: Set<UInt64>?
         switch before {
         case .notRead: break

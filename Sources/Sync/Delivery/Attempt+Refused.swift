@@ -62,14 +62,16 @@ extension Attempt {
 
     /// 404 or 410.
     func gone(_ answer: KeptAnswer) async -> DeliveryOutcome {
-        if operation.kind == .create || operation.kind == .action { return .failed(reason: "status", answer: answer) }
+        if operation.kind == .create || operation.kind == .action {
+            return .failed(reason: Reason.status, answer: answer)
+        }
         let copies = goneCopies(after: answer.status)
         if operation.method == .delete {
             return .delivered(
                 answer: answer, newTarget: nil, newBase: .unknown, copies: copies + ServerCopies.lists(of: operation))
         }
         guard !Verifier.startedFromNothing(operation) || guardsByTag else {
-            return .failed(reason: "status", answer: answer)
+            return .failed(reason: Reason.status, answer: answer)
         }
         return byPolicy(answer, nil, copies: copies)
     }

@@ -88,7 +88,7 @@ package struct Attempt: Sendable {
                 return await judge(response, request: request, sentAt: start)
             }
         }
-        return .failed(reason: "redirects", answer: nil)
+        return .failed(reason: Reason.redirects, answer: nil)
     }
 
     private func redirectTarget(_ response: OriginResponse, at target: Target) -> Target? {
@@ -104,7 +104,7 @@ package struct Attempt: Sendable {
         case .refused: return await refused(await keeper.record(response))
         case .gone: return await gone(await keeper.record(response))
         case .credential, .follow, .redirected, .failed:
-            return .failed(reason: "status", answer: await keeper.record(response))
+            return .failed(reason: Reason.status, answer: await keeper.record(response))
         }
     }
 
@@ -169,7 +169,7 @@ package struct Attempt: Sendable {
     /// The look after `unknown`; nil: no trace of it, to be sent again.
     private func verifyUnknown() async -> DeliveryOutcome? {
         switch operation.kind {
-        case .action: return .failed(reason: "outcome-unknown", answer: operation.lastAnswer)
+        case .action: return .failed(reason: Reason.outcomeUnknown, answer: operation.lastAnswer)
         case .create: return await verifyCreate()
         case .edit, .resolution: break
         }

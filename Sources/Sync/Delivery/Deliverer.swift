@@ -317,7 +317,7 @@ extension DeliveryQueue {
     /// Whether nothing more can be delivered of it now.
     fileprivate func isSettled(_ id: OperationID) -> Bool {
         guard let operation = operation(id) else { return true }
-        return operation.state.isFinal || operation.state.isStopped || operation.reason == "credential"
+        return operation.state.isFinal || operation.state.isStopped || operation.reason == Reason.credential
             || isBehindStopped(operation)
     }
 }
