@@ -24,7 +24,7 @@ import Testing
     private func publish() {
         view.publish(
             PreparedHit(
-                head: [1], notModifiedFrom: 1, body: [1], etag: [], bornAt: 0, freshUntil: 9e9, cacheStatus: []),
+                head: [1], notModifiedFrom: 1, body: [1], etag: 0..<0, bornAt: 0, freshUntil: 9e9),
             for: key, route: .resources, ticket: view.ticket(key))
     }
 

@@ -76,7 +76,8 @@ struct HitPath<View: HitView>: Sendable {
         appendText("Age: ", &sink)
         appendNumber(max(0, now - parts.bornAt), &sink)
         appendText("\r\nCache-Status: ", &sink)
-        sink.append(parts.cacheStatus)
+        sink.append(parts.earlierCaches)
+        appendText("Holdfast; hit; ttl=", &sink)
         appendNumber(parts.freshUntil - now, &sink)
         appendText("\r\n\r\n", &sink)
     }

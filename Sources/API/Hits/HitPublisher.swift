@@ -44,12 +44,19 @@ struct HitPublisher: Sendable {
         var head = Array("HTTP/1.1 200 OK\r\nContent-Length: \(body.count)\r\n".utf8)
         head += lines(fields.lazy.filter { !shared.contains($0.name) })
         let notModifiedFrom = head.count
-        head += lines(fields.lazy.filter { shared.contains($0.name) })
+        var etag = 0..<0
+        for field in fields where shared.contains(field.name) {
+            head += lines(CollectionOfOne(field))
+            guard field.name.asciiLowercased == "etag", let tag = copy.etag, tag.hasSameBytes(as: field.value) else {
+                continue
+            }
+            etag = head.count - 2 - tag.fieldBytes.count..<head.count - 2
+        }
         let chain = copy.fields.combined("Cache-Status").map { $0 + ", " } ?? ""
         let hit = PreparedHit(
-            head: head, notModifiedFrom: notModifiedFrom, body: body, etag: copy.etag?.fieldBytes ?? [],
+            head: head, notModifiedFrom: notModifiedFrom, body: body, etag: etag,
             bornAt: now - Freshness.currentAge(of: copy, now: now), freshUntil: now + timeToLive,
-            cacheStatus: (chain + "Holdfast; hit; ttl=").fieldBytes,
+            earlierCaches: chain.fieldBytes,
             selecting: copy.selecting.map { field in
                 // The value as this client wrote it: equal bytes are equal once normalised.
                 (Array(field.name.utf8), request.head.fields.combined(field.name)?.fieldBytes ?? [])

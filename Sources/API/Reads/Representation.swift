@@ -66,12 +66,13 @@ struct Representation: Sendable {
     var exists: Bool { (200...299).contains(status) }
     var hasBody: Bool { status != 204 && status != 304 && status != 205 }
 
-    /// What a 304 carries of the fields (RFC 9110 15.4.5).
+    /// What a 304 carries of the fields (RFC 9110 15.4.5). Each line costs who reads it: what tells of the server is left out too.
     var notModifiedFields: HTTPFields {
         var kept = fields
         kept.removeAll { field in
             let name = field.name.asciiLowercased
             return name.hasPrefix("content-") && name != "content-location" || name == "last-modified" && etag != nil
+                || name == "server" || name == "accept-ranges"
         }
         return kept
     }

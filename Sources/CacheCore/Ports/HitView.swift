@@ -19,20 +19,20 @@ package struct PreparedHit: Sendable {
     /// Where in `head` those fields begin: they are kept once for both answers.
     package var notModifiedFrom: Int
     package var body: [UInt8]
-    /// The entity tag as sent; empty where there is none.
-    package var etag: [UInt8]
+    /// Where in `head` the entity tag stands, as sent; empty where there is none.
+    package var etag: Range<Int>
     /// Seconds since 1970 at which Age would be 0 (RFC 9111 4.2.3: response time less corrected initial age).
     package var bornAt: Double
     /// Fresh while `now` is below; at or after it the request takes the slow way.
     package var freshUntil: Double
-    /// The Cache-Status value before `ttl=`, origin's members first, e.g. `Holdfast; hit; ttl=`.
-    package var cacheStatus: [UInt8]
+    /// The members of Cache-Status that came from the origin, each with `, ` behind it.
+    package var earlierCaches: [UInt8]
     /// Requests must carry exactly these field values (name in lower case, value normalised as by the selecting fields).
     package var selecting: [(name: [UInt8], value: [UInt8])]
 
     package init(
-        head: [UInt8], notModifiedFrom: Int, body: [UInt8], etag: [UInt8], bornAt: Double, freshUntil: Double,
-        cacheStatus: [UInt8], selecting: [(name: [UInt8], value: [UInt8])] = []
+        head: [UInt8], notModifiedFrom: Int, body: [UInt8], etag: Range<Int>, bornAt: Double, freshUntil: Double,
+        earlierCaches: [UInt8] = [], selecting: [(name: [UInt8], value: [UInt8])] = []
     ) {
         self.head = head
         self.notModifiedFrom = notModifiedFrom
@@ -40,7 +40,7 @@ package struct PreparedHit: Sendable {
         self.etag = etag
         self.bornAt = bornAt
         self.freshUntil = freshUntil
-        self.cacheStatus = cacheStatus
+        self.earlierCaches = earlierCaches
         self.selecting = selecting
     }
 }
@@ -52,19 +52,19 @@ package struct HitParts {
     package var notModifiedFields: UnsafeRawBufferPointer
     package var body: UnsafeRawBufferPointer
     package var etag: UnsafeRawBufferPointer
-    package var cacheStatus: UnsafeRawBufferPointer
+    package var earlierCaches: UnsafeRawBufferPointer
     package var bornAt: Double
     package var freshUntil: Double
 
     package init(
         head: UnsafeRawBufferPointer, notModifiedFields: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer,
-        etag: UnsafeRawBufferPointer, cacheStatus: UnsafeRawBufferPointer, bornAt: Double, freshUntil: Double
+        etag: UnsafeRawBufferPointer, earlierCaches: UnsafeRawBufferPointer, bornAt: Double, freshUntil: Double
     ) {
         self.head = head
         self.notModifiedFields = notModifiedFields
         self.body = body
         self.etag = etag
-        self.cacheStatus = cacheStatus
+        self.earlierCaches = earlierCaches
         self.bornAt = bornAt
         self.freshUntil = freshUntil
     }

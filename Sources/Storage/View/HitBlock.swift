@@ -5,11 +5,24 @@ struct HitHeader {
     let partition: PartitionID
     let bornAt: Double
     let freshUntil: Double
-    /// Where in the bytes the last fields of the head begin, which a 304 has too.
-    let notModifiedFrom: UInt32
-    /// Where key, head, body, etag, cacheStatus and selecting end: each begins where the one before ends.
-    let ends: InlineArray<6, UInt32>
+    let bodyLength: UInt32
+    // Of key, head, earlier caches and selecting, which stand around the body in this order.
+    let keyLength: UInt16
+    let headLength: UInt16
+    let earlierCachesLength: UInt16
+    let selectingLength: UInt16
+    /// Where in the head its last fields begin, which a 304 has too.
+    let notModifiedFrom: UInt16
+    // Where in the head the entity tag stands.
+    let etagFrom: UInt16
+    let etagTo: UInt16
     let route: Route
+
+    var headFrom: Int { Int(keyLength) }
+    var bodyFrom: Int { headFrom + Int(headLength) }
+    var earlierCachesFrom: Int { bodyFrom + Int(bodyLength) }
+    var selectingFrom: Int { earlierCachesFrom + Int(earlierCachesLength) }
+    var length: Int { selectingFrom + Int(selectingLength) }
 }
 
 /// One hit in one allocation: the header and, behind it, the bytes of its key and its parts.
@@ -17,11 +30,11 @@ struct HitHeader {
 /// Unchecked Sendable, for ManagedBuffer is not: nothing of the buffer changes once `init` has returned.
 struct HitBlock: @unchecked Sendable {
     /// What an allocation and a place in the table take beyond header and bytes.
-    private static let overhead = 64
+    private static let overhead = 48
 
     private let buffer: ManagedBuffer<HitHeader, UInt8>
 
-    /// nil where the parts are longer than offsets can tell.
+    /// nil where the parts are longer than their lengths can tell: 64 KiB, and 4 GiB of the body.
     init?(_ hit: PreparedHit, partition: PartitionID, route: Route, target: [UInt8]) {
         var selecting: [UInt8] = []
         for field in hit.selecting {
@@ -30,21 +43,20 @@ struct HitBlock: @unchecked Sendable {
             selecting += field.value
             selecting.append(0)
         }
-        let parts = [target, hit.head, hit.body, hit.etag, hit.cacheStatus, selecting]
-        var ends = InlineArray<6, UInt32>(repeating: 0)
-        var length = 0
-        for (index, part) in parts.enumerated() {
-            length += part.count
-            guard let end = UInt32(exactly: length) else { return nil }
-            ends[index] = end
-        }
+        guard let bodyLength = UInt32(exactly: hit.body.count), let keyLength = UInt16(exactly: target.count),
+            let headLength = UInt16(exactly: hit.head.count),
+            let earlierCachesLength = UInt16(exactly: hit.earlierCaches.count),
+            let selectingLength = UInt16(exactly: selecting.count)
+        else { return nil }
         let header = HitHeader(
-            partition: partition, bornAt: hit.bornAt, freshUntil: hit.freshUntil,
-            notModifiedFrom: UInt32(target.count + hit.notModifiedFrom), ends: ends, route: route)
-        buffer = ManagedBuffer.create(minimumCapacity: length) { _ in header }
+            partition: partition, bornAt: hit.bornAt, freshUntil: hit.freshUntil, bodyLength: bodyLength,
+            keyLength: keyLength, headLength: headLength, earlierCachesLength: earlierCachesLength,
+            selectingLength: selectingLength, notModifiedFrom: UInt16(hit.notModifiedFrom),
+            etagFrom: UInt16(hit.etag.lowerBound), etagTo: UInt16(hit.etag.upperBound), route: route)
+        buffer = ManagedBuffer.create(minimumCapacity: header.length) { _ in header }
         unsafe buffer.withUnsafeMutablePointerToElements { bytes in
-            var rest = unsafe UnsafeMutableRawBufferPointer(start: bytes, count: length)
-            for part in parts {
+            var rest = unsafe UnsafeMutableRawBufferPointer(start: bytes, count: header.length)
+            for part in [target, hit.head, hit.body, hit.earlierCaches, selecting] {
                 unsafe rest.copyBytes(from: part)
                 unsafe rest = unsafe UnsafeMutableRawBufferPointer(rebasing: rest[part.count...])
             }
@@ -52,14 +64,14 @@ struct HitBlock: @unchecked Sendable {
     }
 
     /// What the block counts for against the limit, in bytes.
-    var size: Int { Int(buffer.header.ends[5]) + MemoryLayout<HitHeader>.size + Self.overhead }
+    var size: Int { buffer.header.length + MemoryLayout<HitHeader>.size + Self.overhead }
 
     /// Whether the block is for the key; compares bytes where they lie.
     func isFor(_ key: HitKey, underAnyRoute: Bool = false) -> Bool {
         unsafe buffer.withUnsafeMutablePointers { header, bytes in
             let length = unsafe key.target.count
             let isOfRoute = unsafe header.pointee.route == key.route
-            guard unsafe header.pointee.ends[0] == length, isOfRoute || underAnyRoute,
+            guard unsafe Int(header.pointee.keyLength) == length, isOfRoute || underAnyRoute,
                 unsafe header.pointee.partition == key.partition
             else { return false }
             return unsafe UnsafeRawBufferPointer(start: bytes, count: length).elementsEqual(key.target)
@@ -69,25 +81,27 @@ struct HitBlock: @unchecked Sendable {
     /// Lends the selecting fields, as in `HitParts`, for the length of the call.
     func withSelecting<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         unsafe buffer.withUnsafeMutablePointers { header, bytes in
-            let start = unsafe Int(header.pointee.ends[4])
-            let count = unsafe Int(header.pointee.ends[5]) - start
-            return unsafe body(UnsafeRawBufferPointer(start: bytes + start, count: count))
+            let start = unsafe bytes + header.pointee.selectingFrom
+            return unsafe body(UnsafeRawBufferPointer(start: start, count: Int(header.pointee.selectingLength)))
         }
     }
 
     /// Lends the parts for the length of the call.
     func withParts(_ body: (HitParts) -> Bool) -> Bool {
         unsafe buffer.withUnsafeMutablePointers { header, bytes in
-            func part(_ index: Int, from start: UInt32? = nil) -> UnsafeRawBufferPointer {
-                let start = unsafe Int(start ?? header.pointee.ends[index - 1])
-                return unsafe UnsafeRawBufferPointer(
-                    start: bytes + start, count: Int(header.pointee.ends[index]) - start)
+            let lengths = unsafe header.pointee
+            func part(from start: Int, to end: Int) -> UnsafeRawBufferPointer {
+                unsafe UnsafeRawBufferPointer(start: bytes + start, count: end - start)
             }
+            let head = lengths.headFrom
             return unsafe body(
                 HitParts(
-                    head: part(1), notModifiedFields: part(1, from: header.pointee.notModifiedFrom), body: part(2),
-                    etag: part(3), cacheStatus: part(4),
-                    bornAt: header.pointee.bornAt, freshUntil: header.pointee.freshUntil))
+                    head: part(from: head, to: lengths.bodyFrom),
+                    notModifiedFields: part(from: head + Int(lengths.notModifiedFrom), to: lengths.bodyFrom),
+                    body: part(from: lengths.bodyFrom, to: lengths.earlierCachesFrom),
+                    etag: part(from: head + Int(lengths.etagFrom), to: head + Int(lengths.etagTo)),
+                    earlierCaches: part(from: lengths.earlierCachesFrom, to: lengths.selectingFrom),
+                    bornAt: lengths.bornAt, freshUntil: lengths.freshUntil))
         }
     }
 }

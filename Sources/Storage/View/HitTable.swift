@@ -1,15 +1,31 @@
 import CacheCore
 
-/// The hits of one shard: open addressing with linear probing, evicted by the hand of a clock (CLOCK). Whoever has the
-/// shard's lock may call.
+/// The hits of one shard: open addressing with linear probing, evicted by the hand of a clock (CLOCK). Hashes are the half that
+/// did not choose the shard. Whoever has the shard's lock may call.
 struct HitTable {
     private struct Slot {
-        var hash: UInt64 = 0
         var block: HitBlock?
+        var hash: UInt32 = 0
+        private var marks: UInt32 = 0
+
+        init() {}
+
+        init(hash: UInt32, block: HitBlock) {
+            self.hash = hash
+            self.block = block
+        }
+
         /// Lookups since they were last moved to `counts`.
-        var hits: UInt32 = 0
+        var hits: UInt32 {
+            get { marks >> 1 }
+            set { marks = newValue << 1 | marks & 1 }
+        }
+        static let mostHits = UInt32.max >> 1
         /// Set by a lookup, cleared when the hand passes.
-        var isUsed = false
+        var isUsed: Bool {
+            get { marks & 1 != 0 }
+            set { marks = marks & ~1 | (newValue ? 1 : 0) }
+        }
     }
 
     private static let smallest = 16
@@ -33,16 +49,16 @@ struct HitTable {
     init(limit: Int) { self.limit = limit }
 
     /// The block of the key whose selecting fields the request has, marked as used and counted.
-    mutating func find(_ key: HitKey, hash: UInt64, selects: (UnsafeRawBufferPointer) -> Bool) -> HitBlock? {
+    mutating func find(_ key: HitKey, hash: UInt32, selects: (UnsafeRawBufferPointer) -> Bool) -> HitBlock? {
         guard let place = place(of: key, hash, where: { unsafe $0.withSelecting(selects) }) else { return nil }
         slots[place].isUsed = true
         slots[place].hits += 1
-        if slots[place].hits == .max { keepCount(of: place) }
+        if slots[place].hits == Slot.mostHits { keepCount(of: place) }
         return slots[place].block
     }
 
     /// What was found for the key answered nothing.
-    mutating func takeBackHit(of key: HitKey, hash: UInt64) {
+    mutating func takeBackHit(of key: HitKey, hash: UInt32) {
         if let place = places(of: key, hash).first(where: { slots[$0].hits > 0 }) {
             slots[place].hits -= 1
         } else if counts[hash].hits > 0 {
@@ -50,9 +66,9 @@ struct HitTable {
         }
     }
 
-    mutating func note(_ uses: EntryUses, hash: UInt64) { counts.add(uses, to: hash) }
+    mutating func note(_ uses: EntryUses, hash: UInt32) { counts.add(uses, to: hash) }
 
-    func uses(of key: HitKey, hash: UInt64) -> EntryUses {
+    func uses(of key: HitKey, hash: UInt32) -> EntryUses {
         places(of: key, hash).reduce(counts[hash]) { $0 + EntryUses(hits: Int(slots[$1].hits)) }
     }
 
@@ -62,7 +78,7 @@ struct HitTable {
     }
 
     /// Whether a block of the key was found since this was asked last, or since the hand passed; under either route.
-    mutating func takeUse(of key: HitKey, hash: UInt64) -> Bool {
+    mutating func takeUse(of key: HitKey, hash: UInt32) -> Bool {
         var wasUsed = false
         for place in places(of: key, hash) where slots[place].isUsed {
             slots[place].isUsed = false
@@ -73,7 +89,7 @@ struct HitTable {
 
     /// Puts a block in place of the key's former one with the same selecting fields, and evicts others until it fits. One that takes
     /// more than half of the limit is left out: it would push out nearly all others.
-    mutating func insert(_ block: HitBlock, for key: HitKey, hash: UInt64) {
+    mutating func insert(_ block: HitBlock, for key: HitKey, hash: UInt32) {
         unsafe block.withSelecting { selecting in
             let former = place(of: key, hash) { unsafe $0.withSelecting { unsafe $0.elementsEqual(selecting) } }
             if let former { empty(former) }
@@ -89,7 +105,7 @@ struct HitTable {
     }
 
     /// Removes all variants.
-    mutating func remove(_ key: HitKey, hash: UInt64) {
+    mutating func remove(_ key: HitKey, hash: UInt32) {
         while let place = place(of: key, hash) { empty(place) }
     }
 
@@ -111,9 +127,9 @@ struct HitTable {
 
     private var mask: Int { slots.count - 1 }
 
-    private func home(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & mask }
+    private func home(_ hash: UInt32) -> Int { Int(truncatingIfNeeded: hash) & mask }
 
-    private func place(of key: HitKey, _ hash: UInt64, where isRight: (HitBlock) -> Bool = { _ in true }) -> Int? {
+    private func place(of key: HitKey, _ hash: UInt32, where isRight: (HitBlock) -> Bool = { _ in true }) -> Int? {
         var place = home(hash)
         while let block = slots[place].block {
             if slots[place].hash == hash, block.isFor(key), isRight(block) { return place }
@@ -123,7 +139,7 @@ struct HitTable {
     }
 
     /// Of all variants, under both routes.
-    private func places(of key: HitKey, _ hash: UInt64) -> [Int] {
+    private func places(of key: HitKey, _ hash: UInt32) -> [Int] {
         var places: [Int] = []
         var place = home(hash)
         while let block = slots[place].block {
@@ -133,7 +149,7 @@ struct HitTable {
         return places
     }
 
-    private func variants(of key: HitKey, _ hash: UInt64) -> Int {
+    private func variants(of key: HitKey, _ hash: UInt32) -> Int {
         var count = 0
         _ = place(of: key, hash) { _ in
             count += 1

@@ -32,8 +32,7 @@ package final class ShardedHitView: HitView {
     package func withHit(
         _ key: HitKey, selects: (UnsafeRawBufferPointer) -> Bool, _ body: (HitParts) -> Bool
     ) -> Bool {
-        let hash = hash(of: key)
-        let shard = shard(hash)
+        let (shard, hash) = place(of: key)
         guard let block = shard.table.withLock({ unsafe $0.find(key, hash: hash, selects: selects) }) else {
             return false
         }
@@ -43,15 +42,15 @@ package final class ShardedHitView: HitView {
     }
 
     package func ticket(_ key: EntryKey) -> UInt64 {
-        Self.withHitKey(key, .resources) { key in shard(hash(of: key)).table.withLock { $0.generation } }
+        Self.withHitKey(key, .resources) { key in place(of: key).shard.table.withLock { $0.generation } }
     }
 
     package func publish(_ hit: PreparedHit, for key: EntryKey, route: Route, ticket: UInt64) {
         let target = key.target.text.fieldBytes
         guard let block = HitBlock(hit, partition: key.partition, route: route, target: target) else { return }
         Self.withHitKey(key, route) { key in
-            let hash = hash(of: key)
-            shard(hash).table.withLock { table in
+            let (shard, hash) = place(of: key)
+            shard.table.withLock { table in
                 if table.generation == ticket { table.insert(block, for: key, hash: hash) }
             }
         }
@@ -59,10 +58,10 @@ package final class ShardedHitView: HitView {
 
     package func invalidate(_ key: EntryKey) {
         Self.withHitKey(key, .resources) { key in
-            let hash = hash(of: key)
+            let (shard, hash) = place(of: key)
             var other = key
             other.route = .files
-            shard(hash).table.withLock { table in
+            shard.table.withLock { table in
                 table.voidTickets()
                 table.remove(key, hash: hash)
                 table.remove(other, hash: hash)
@@ -72,22 +71,22 @@ package final class ShardedHitView: HitView {
 
     package func takeUse(of key: EntryKey) -> Bool {
         Self.withHitKey(key, .resources) { key in
-            let hash = hash(of: key)
-            return shard(hash).table.withLock { $0.takeUse(of: key, hash: hash) }
+            let (shard, hash) = place(of: key)
+            return shard.table.withLock { $0.takeUse(of: key, hash: hash) }
         }
     }
 
     package func note(_ uses: EntryUses, of key: EntryKey) {
         Self.withHitKey(key, .resources) { key in
-            let hash = hash(of: key)
-            shard(hash).table.withLock { $0.note(uses, hash: hash) }
+            let (shard, hash) = place(of: key)
+            shard.table.withLock { $0.note(uses, hash: hash) }
         }
     }
 
     package func uses(of key: EntryKey) -> EntryUses {
         Self.withHitKey(key, .resources) { key in
-            let hash = hash(of: key)
-            return shard(hash).table.withLock { $0.uses(of: key, hash: hash) }
+            let (shard, hash) = place(of: key)
+            return shard.table.withLock { $0.uses(of: key, hash: hash) }
         }
     }
 
@@ -103,7 +102,12 @@ package final class ShardedHitView: HitView {
         }
     }
 
-    private func shard(_ hash: UInt64) -> Shard { shards[Int(truncatingIfNeeded: hash >> 32) & (Self.shardCount - 1)] }
+    /// The upper half of the hash chooses the shard, the lower one the place in it.
+    private func place(of key: HitKey) -> (shard: Shard, hash: UInt32) {
+        let hash = hash(of: key)
+        let shard = shards[Int(truncatingIfNeeded: hash >> 32) & (Self.shardCount - 1)]
+        return (shard, UInt32(truncatingIfNeeded: hash))
+    }
 
     private static func withHitKey<Result>(_ key: EntryKey, _ route: Route, _ body: (HitKey) -> Result) -> Result {
         func run(_ target: UnsafeRawBufferPointer) -> Result {

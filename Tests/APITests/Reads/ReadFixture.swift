@@ -74,15 +74,13 @@ final class DictionaryView: HitView {
         guard selecting.withUnsafeBytes(selects) else { return false }
         let isAnswered = hit.head.withUnsafeBytes { head in
             hit.body.withUnsafeBytes { bytes in
-                hit.etag.withUnsafeBytes { etag in
-                    hit.cacheStatus.withUnsafeBytes { status in
-                        body(
-                            HitParts(
-                                head: head,
-                                notModifiedFields: UnsafeRawBufferPointer(rebasing: head[hit.notModifiedFrom...]),
-                                body: bytes, etag: etag, cacheStatus: status, bornAt: hit.bornAt,
-                                freshUntil: hit.freshUntil))
-                    }
+                hit.earlierCaches.withUnsafeBytes { caches in
+                    body(
+                        HitParts(
+                            head: head,
+                            notModifiedFields: UnsafeRawBufferPointer(rebasing: head[hit.notModifiedFrom...]),
+                            body: bytes, etag: UnsafeRawBufferPointer(rebasing: head[hit.etag]),
+                            earlierCaches: caches, bornAt: hit.bornAt, freshUntil: hit.freshUntil))
                 }
             }
         }

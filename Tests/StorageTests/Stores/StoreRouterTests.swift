@@ -176,7 +176,7 @@ import Testing
         let view = ShardedHitView(memoryLimit: 1 << 20)
         let (router, _) = try await open(view: view)
         let hit = PreparedHit(
-            head: [1], notModifiedFrom: 1, body: [2], etag: [], bornAt: 0, freshUntil: 9, cacheStatus: [])
+            head: [1], notModifiedFrom: 1, body: [2], etag: 0..<0, bornAt: 0, freshUntil: 9)
         for change in ["stop", "start"] {
             view.publish(hit, for: key("/b/1"), route: .resources, ticket: view.ticket(key("/b/1")))
             #expect(view.bytes > 0)

@@ -20,12 +20,12 @@ import Testing
                 return true
             }
         ) { parts in
-            let all = [parts.head, parts.notModifiedFields, parts.body, parts.etag, parts.cacheStatus]
+            let all = [parts.head, parts.notModifiedFields, parts.body, parts.etag, parts.earlierCaches]
             seen = all.map { String(decoding: $0, as: UTF8.self) }
             return parts.bornAt == 1.5 && parts.freshUntil == 9
         }
         #expect(isLent)
-        #expect(seen == ["HEAD\r\n304\r\n", "304\r\n", "body", "\"t\"", "Holdfast; hit; ttl="])
+        #expect(seen == ["HEAD\r\n\"t\"\r\n", "\"t\"\r\n", "body", "\"t\"", "other; hit, "])
         #expect(selecting == "accept\0a/b\0x\0\0")
     }
 
@@ -147,7 +147,7 @@ import Testing
 
     @Test func `Counts of what is asked for stay, in bounded memory`() {
         var counts = UseCounts(limit: 10)
-        for other in UInt64(1)...100 {
+        for other in UInt32(1)...100 {
             counts.add(EntryUses(hits: 1), to: 0)
             counts.add(EntryUses(misses: 1), to: other)
         }
@@ -283,8 +283,8 @@ final class Tally: Sendable {
 
 func sampleHit(_ body: String) -> PreparedHit {
     PreparedHit(
-        head: Array("HEAD\r\n304\r\n".utf8), notModifiedFrom: 6, body: Array(body.utf8),
-        etag: Array("\"t\"".utf8), bornAt: 1.5, freshUntil: 9, cacheStatus: Array("Holdfast; hit; ttl=".utf8))
+        head: Array("HEAD\r\n\"t\"\r\n".utf8), notModifiedFrom: 6, body: Array(body.utf8),
+        etag: 6..<9, bornAt: 1.5, freshUntil: 9, earlierCaches: Array("other; hit, ".utf8))
 }
 
 func entryKey(_ target: String, partition: PartitionID = .none) -> EntryKey {
