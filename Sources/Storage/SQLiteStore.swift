@@ -196,10 +196,11 @@ package final class SQLiteStore: Store {
     package func close() async {
         upkeep.withLock { $0 }?.cancel()
         await behind.flush()
-        shared.jobs.close()
-        await writer.join()
+        // The writer is the last: a reader that closes after it can't write the log back, and would leave it beside the database.
         shared.reads.close()
         for reader in readers { await reader.join() }
+        shared.jobs.close()
+        await writer.join()
         await files.close()
         flock(lock.descriptor, LOCK_UN)
     }
