@@ -4,11 +4,11 @@ import HTTPModel
 /// Answers for queued writes: the receipt, the effective copy, or what the origin said (design 4).
 extension WriteJob {
     /// Reads come here only where the cache is not to handle them.
-    private var cacheStatus: CacheStatus { .forward(method == .get || method == .head ? .bypass : .method) }
+    private var forwarded: CacheStatus { .forward(method == .get || method == .head ? .bypass : .method) }
 
     /// `fwd` is for what went to the origin (RFC 9211 2.2).
     private func status(of operation: Operation) -> CacheStatus {
-        operation.wasSent ? .forward(.method) : CacheStatus(detail: "QUEUED")
+        operation.wasSent ? forwarded : CacheStatus(detail: "QUEUED")
     }
 
     /// `deadline` (seconds since 1970): until then the outcome is waited for; nil answers at once.
@@ -97,7 +97,7 @@ extension WriteJob {
 
     func send(
         _ status: Int, _ fields: HTTPFields, _ content: Content, syncState: String?,
-        _ cacheStatus: CacheStatus = .forward(.method)
+        _ cacheStatus: CacheStatus? = nil
     ) async throws {
         if let bytes = content.inline { return respond(status, fields, syncState: syncState, cacheStatus, body: bytes) }
         let source = try await context.store.read(content, range: nil)
@@ -107,7 +107,7 @@ extension WriteJob {
     }
 
     private func respond(
-        _ status: Int, _ fields: HTTPFields, syncState: String?, _ cacheStatus: CacheStatus, body: [UInt8]
+        _ status: Int, _ fields: HTTPFields, syncState: String?, _ cacheStatus: CacheStatus?, body: [UInt8]
     ) {
         exchange.respond(head(status, fields, syncState: syncState, cacheStatus), body: body)
     }
@@ -115,8 +115,7 @@ extension WriteJob {
     func head(
         _ status: Int, _ fields: HTTPFields, syncState: String?, _ cacheStatus: CacheStatus? = nil
     ) -> ResponseHead {
-        answers.head(
-            status: status, fields: fields, cacheStatus: cacheStatus ?? self.cacheStatus, syncState: syncState)
+        answers.head(status: status, fields: fields, cacheStatus: cacheStatus ?? forwarded, syncState: syncState)
     }
 
     /// Carries the rest of a begun answer; breaks the connection off where it is cut.
