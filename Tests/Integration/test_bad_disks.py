@@ -1,5 +1,6 @@
 """Disk, descriptors, memory, clock, folder: a clear error, everything else goes on, and it heals without a restart."""
 
+import hashlib
 import os
 import pathlib
 import resource
@@ -144,6 +145,17 @@ def test_without_free_descriptors_nothing_is_lost_and_it_heals(origin, holdfast)
         connection.close()
     check_reads(holdfast)
     check_healed(origin, holdfast)
+
+
+def test_an_accepted_write_whose_bytes_can_not_be_shown_is_answered_by_its_receipt(origin, faults, holdfast):
+    body = os.urandom(300_000)
+    faults.set(f"open {hashlib.sha256(body).hexdigest()} EMFILE")
+    identifier = receipt(holdfast.call("PUT", "/files/large", body, {
+        "Content-Type": "application/octet-stream", "Prefer": "return=representation"}))
+    faults.set()
+    assert holdfast.operation(identifier)["state"] == "pending"
+    check_healed(origin, holdfast)
+    assert holdfast.call("GET", "/files/large", headers={"Cache-Control": "no-cache"}).body == body
 
 
 def test_a_store_that_no_descriptor_is_left_for_is_refused_and_can_be_attached_later(origin, holdfast):

@@ -37,15 +37,21 @@ extension WriteJob {
         case .minimal:
             fields["Preference-Applied"] = "return=minimal"
             respond(202, fields, syncState: edit?.syncState, cacheStatus, body: [])
-        case .representation where edit?.content != nil:
-            guard let edit, let content = edit.content else { return }
-            fields["Preference-Applied"] = "return=representation"
-            fields["Content-Location"] = originURL(of: latest.lane.target)
-            fields["ETag"] = edit.tag
-            fields["Content-Type"] = edit.mediaType
-            fields["Content-Encoding"] = edit.coding
-            try await send(202, fields, content, syncState: edit.syncState, cacheStatus)
         case .representation, nil:
+            if preferences.returns == .representation, let edit, let content = edit.content {
+                var shown = fields
+                shown["Preference-Applied"] = "return=representation"
+                shown["Content-Location"] = originURL(of: latest.lane.target)
+                shown["ETag"] = edit.tag
+                shown["Content-Type"] = edit.mediaType
+                shown["Content-Encoding"] = edit.coding
+                do throws(StoreError) {
+                    return try await send(202, shown, content, syncState: edit.syncState, cacheStatus)
+                } catch {
+                    // Accepted is accepted: bytes that can't be read just now must not say otherwise.
+                    context.log.write(.warning, "what was written could not be shown", [("operation", latest.id.text)])
+                }
+            }
             fields["Content-Type"] = "application/json"
             respond(
                 202, fields, syncState: edit?.syncState, cacheStatus,
@@ -98,7 +104,7 @@ extension WriteJob {
     func send(
         _ status: Int, _ fields: HTTPFields, _ content: Content, syncState: String?,
         _ cacheStatus: CacheStatus? = nil
-    ) async throws {
+    ) async throws(StoreError) {
         if let bytes = content.inline { return respond(status, fields, syncState: syncState, cacheStatus, body: bytes) }
         let source = try await context.store.read(content, range: nil)
         turn?.pass()

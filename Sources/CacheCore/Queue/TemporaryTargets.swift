@@ -98,7 +98,8 @@ struct Renaming: Sendable {
 
     private var id: String { TemporaryTarget.id(of: temporary) ?? temporary.text }
     private var realID: String {
-        String(real.path.split(separator: "/", omittingEmptySubsequences: false).last ?? "")
+        let segments = real.path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        return segments.last.map { String(Substring($0)) } ?? ""
     }
 
     /// The whole target, or path segments and parameter values that are the id alone.

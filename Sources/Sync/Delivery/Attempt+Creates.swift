@@ -41,7 +41,7 @@ extension Attempt {
     /// What the list will know the member by: the id in the body, else the last segment of its target.
     func memberName(of target: Target, body: JSONValue?) -> String? {
         if let name = CollectionNaming.name(in: body, rule: rule) { return name }
-        return target.path.split(separator: "/").last.map { Percent.decode($0) }
+        return target.path.utf8.split(separator: UInt8(ascii: "/")).last.map { Percent.decode(Substring($0)) }
     }
 
     /// Reads the list before the drain's first create there, and keeps it with the operation before that leaves; an outcome where
