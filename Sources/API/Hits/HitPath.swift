@@ -75,9 +75,13 @@ struct HitPath<View: HitView>: Sendable {
     private static func close(_ parts: HitParts, now: Double, _ sink: inout some ResponseSink & ~Copyable) {
         appendText("Age: ", &sink)
         appendNumber(max(0, now - parts.bornAt), &sink)
-        appendText("\r\nCache-Status: ", &sink)
-        sink.append(parts.earlierCaches)
-        appendText("Holdfast; hit; ttl=", &sink)
+        if parts.earlierCaches.isEmpty {
+            appendText("\r\nCache-Status: Holdfast; hit; ttl=", &sink)
+        } else {
+            appendText("\r\nCache-Status: ", &sink)
+            sink.append(parts.earlierCaches)
+            appendText("Holdfast; hit; ttl=", &sink)
+        }
         appendNumber(parts.freshUntil - now, &sink)
         appendText("\r\n\r\n", &sink)
     }
