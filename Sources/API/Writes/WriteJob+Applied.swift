@@ -79,7 +79,8 @@ extension WriteJob {
         var showsEdit = false
         if case .whole(let bytes) = beginning {
             isComplete = true
-            showsEdit = isShown(body, in: bytes)
+            // Without a tag it is not asked for: both bodies would be parsed in vain.
+            showsEdit = answer.fields.etag != nil && isShown(body, in: bytes)
             if !bytes.isEmpty, !isForbiddenToKeep || clientKey != nil {
                 content = try await context.store.makeContent(bytes, for: .copy, at: key.target)
             } else if !bytes.isEmpty {
@@ -104,11 +105,11 @@ extension WriteJob {
         var changes = WriteEffects.changes(
             key: key, method: method, status: answer.status, answerFields: answer.fields,
             // Nothing known of the body is not the same as a body that is empty.
-            answerBody: content ?? (isEmpty ? nil : .empty), answerBodyIsComplete: mayKeep, answerShowsEdit: showsEdit,
-            sentBody: sent,
-            sentType: request.head.fields["Content-Type"], entry: entry, originBase: context.origin.base,
-            requestTime: answer.requestTime, responseTime: answer.responseTime, epoch: context.store.epoch,
-            policy: policy, sentFields: request.head.fields, targetedFields: request.settings.targetedFields)
+            answerBody: content ?? (isEmpty ? nil : .empty), answerBodyIsComplete: mayKeep,
+            answerShowsEdit: showsEdit, sentBody: sent, sentType: request.head.fields["Content-Type"],
+            entry: entry, originBase: context.origin.base, requestTime: answer.requestTime,
+            responseTime: answer.responseTime, epoch: context.store.epoch, policy: policy,
+            sentFields: request.head.fields, targetedFields: request.settings.targetedFields)
         let isSuccess = (200...299).contains(answer.status)
         if let change = policyChange(on: key), !isForbiddenToKeep { changes.append(change) }
         if isSuccess {
