@@ -235,14 +235,14 @@ def among_many(space, folder):
 FILL = """
 local n
 function init(arguments) n = tonumber(arguments[1]) end
-function request() n = n + 1; return wrk.format("GET", "{prefix}/any/" .. n) end
+function request() n = math.min(n + 1, {entries}); return wrk.format("GET", "{prefix}/any/" .. n) end
 """
 
 
 def fill(space, server, entries, prefix=""):
-    """Reads targets 1 to `entries` once each, over many connections; what is asked beyond the last does no harm."""
+    """Reads targets 1 to `entries` over many connections, and the last one until a load's time is over."""
     script = space.folder / "fill.lua"
-    script.write_text(FILL.format(prefix=prefix))
+    script.write_text(FILL.format(prefix=prefix, entries=entries))
     done = 0
     while done < entries:
         done += wrk(server, "/", connections=64, seconds=5, script=script, arguments=[done]).count
