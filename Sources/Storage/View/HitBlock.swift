@@ -25,17 +25,19 @@ struct HitHeader {
     var length: Int { selectingFrom + Int(selectingLength) }
 }
 
-/// One hit in one allocation: the header and, behind it, the bytes of its key and its parts.
+/// One hit: its lengths and, in the view's memory, the bytes of its key and its parts.
 ///
-/// Unchecked Sendable, for ManagedBuffer is not: nothing of the buffer changes once `init` has returned.
-struct HitBlock: @unchecked Sendable {
-    /// What an allocation and a place in the table take beyond header and bytes.
-    private static let overhead = 48
+/// Unchecked Sendable, for its bytes are a pointer: nothing of them changes once `init` has returned.
+final class HitBlock: @unchecked Sendable {
+    /// What a block takes beyond its bytes: the object with its allocation, and a place in the table.
+    private static let overhead = 144
 
-    private let buffer: ManagedBuffer<HitHeader, UInt8>
+    private let header: HitHeader
+    private let memory: HitMemory
+    private let place: HitMemory.Place
 
     /// nil where the parts are longer than their lengths can tell: 64 KiB, and 4 GiB of the body.
-    init?(_ hit: PreparedHit, partition: PartitionID, route: Route, target: [UInt8]) {
+    init?(_ hit: PreparedHit, partition: PartitionID, route: Route, target: [UInt8], in memory: HitMemory) {
         var selecting: [UInt8] = []
         for field in hit.selecting {
             selecting += field.name
@@ -48,60 +50,52 @@ struct HitBlock: @unchecked Sendable {
             let earlierCachesLength = UInt16(exactly: hit.earlierCaches.count),
             let selectingLength = UInt16(exactly: selecting.count)
         else { return nil }
-        let header = HitHeader(
+        header = HitHeader(
             partition: partition, bornAt: hit.bornAt, freshUntil: hit.freshUntil, bodyLength: bodyLength,
             keyLength: keyLength, headLength: headLength, earlierCachesLength: earlierCachesLength,
             selectingLength: selectingLength, notModifiedFrom: UInt16(hit.notModifiedFrom),
             etagFrom: UInt16(hit.etag.lowerBound), etagTo: UInt16(hit.etag.upperBound), route: route)
-        buffer = ManagedBuffer.create(minimumCapacity: header.length) { _ in header }
-        unsafe buffer.withUnsafeMutablePointerToElements { bytes in
-            var rest = unsafe UnsafeMutableRawBufferPointer(start: bytes, count: header.length)
-            for part in [target, hit.head, hit.body, hit.earlierCaches, selecting] {
-                unsafe rest.copyBytes(from: part)
-                unsafe rest = unsafe UnsafeMutableRawBufferPointer(rebasing: rest[part.count...])
-            }
+        self.memory = memory
+        place = memory.take(header.length)
+        var rest = unsafe place.bytes
+        for part in [target, hit.head, hit.body, hit.earlierCaches, selecting] {
+            unsafe rest.copyBytes(from: part)
+            unsafe rest = unsafe UnsafeMutableRawBufferPointer(rebasing: rest[part.count...])
         }
     }
 
+    deinit { memory.giveBack(place) }
+
     /// What the block counts for against the limit, in bytes.
-    var size: Int { buffer.header.length + MemoryLayout<HitHeader>.size + Self.overhead }
+    var size: Int { unsafe place.bytes.count + Self.overhead }
+
+    private func part(from start: Int, length: some BinaryInteger) -> UnsafeRawBufferPointer {
+        unsafe UnsafeRawBufferPointer(rebasing: place.bytes[start..<start + Int(length)])
+    }
 
     /// Whether the block is for the key; compares bytes where they lie.
     func isFor(_ key: HitKey, underAnyRoute: Bool = false) -> Bool {
-        unsafe buffer.withUnsafeMutablePointers { header, bytes in
-            let length = unsafe key.target.count
-            let isOfRoute = unsafe header.pointee.route == key.route
-            guard unsafe Int(header.pointee.keyLength) == length, isOfRoute || underAnyRoute,
-                unsafe header.pointee.partition == key.partition
-            else { return false }
-            return unsafe UnsafeRawBufferPointer(start: bytes, count: length).elementsEqual(key.target)
-        }
+        guard unsafe Int(header.keyLength) == key.target.count, underAnyRoute || header.route == key.route,
+            header.partition == key.partition
+        else { return false }
+        return unsafe part(from: 0, length: header.keyLength).elementsEqual(key.target)
     }
 
     /// Lends the selecting fields, as in `HitParts`, for the length of the call.
     func withSelecting<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        unsafe buffer.withUnsafeMutablePointers { header, bytes in
-            let start = unsafe bytes + header.pointee.selectingFrom
-            return unsafe body(UnsafeRawBufferPointer(start: start, count: Int(header.pointee.selectingLength)))
-        }
+        unsafe body(part(from: header.selectingFrom, length: header.selectingLength))
     }
 
     /// Lends the parts for the length of the call.
     func withParts(_ body: (HitParts) -> Bool) -> Bool {
-        unsafe buffer.withUnsafeMutablePointers { header, bytes in
-            let lengths = unsafe header.pointee
-            func part(from start: Int, to end: Int) -> UnsafeRawBufferPointer {
-                unsafe UnsafeRawBufferPointer(start: bytes + start, count: end - start)
-            }
-            let head = lengths.headFrom
-            return unsafe body(
-                HitParts(
-                    head: part(from: head, to: lengths.bodyFrom),
-                    notModifiedFields: part(from: head + Int(lengths.notModifiedFrom), to: lengths.bodyFrom),
-                    body: part(from: lengths.bodyFrom, to: lengths.earlierCachesFrom),
-                    etag: part(from: head + Int(lengths.etagFrom), to: head + Int(lengths.etagTo)),
-                    earlierCaches: part(from: lengths.earlierCachesFrom, to: lengths.selectingFrom),
-                    bornAt: lengths.bornAt, freshUntil: lengths.freshUntil))
-        }
+        let head = unsafe part(from: header.headFrom, length: header.headLength)
+        return unsafe body(
+            HitParts(
+                head: head,
+                notModifiedFields: UnsafeRawBufferPointer(rebasing: head[Int(header.notModifiedFrom)...]),
+                body: part(from: header.bodyFrom, length: header.bodyLength),
+                etag: UnsafeRawBufferPointer(rebasing: head[Int(header.etagFrom)..<Int(header.etagTo)]),
+                earlierCaches: part(from: header.earlierCachesFrom, length: header.earlierCachesLength),
+                bornAt: header.bornAt, freshUntil: header.freshUntil))
     }
 }

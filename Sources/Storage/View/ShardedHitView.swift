@@ -13,6 +13,7 @@ package final class ShardedHitView: HitView {
     private static let shardCount = 32
 
     private let shards: InlineArray<32, Shard>
+    private let memory = HitMemory()
     /// Secret, so that nobody can choose targets whose hashes collide.
     private let seed = UInt64.random(in: .min ... .max)
 
@@ -47,7 +48,8 @@ package final class ShardedHitView: HitView {
 
     package func publish(_ hit: PreparedHit, for key: EntryKey, route: Route, ticket: UInt64) {
         let target = key.target.text.fieldBytes
-        guard let block = HitBlock(hit, partition: key.partition, route: route, target: target) else { return }
+        guard let block = HitBlock(hit, partition: key.partition, route: route, target: target, in: memory)
+        else { return }
         Self.withHitKey(key, route) { key in
             let (shard, hash) = place(of: key)
             shard.table.withLock { table in
