@@ -42,7 +42,7 @@ struct CivilTime: Sendable, Hashable {
     var isValid: Bool {
         guard (1...12).contains(month), day >= 1, hour >= 0, minute >= 0, second >= 0 else { return false }
         let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-        let length = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1]
+        let length = month == 2 ? (isLeap ? 29 : 28) : [4, 6, 9, 11].contains(month) ? 30 : 31
         return day <= length && hour <= 23 && minute <= 59 && second <= 60
     }
 

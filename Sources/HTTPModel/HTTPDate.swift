@@ -50,6 +50,10 @@ package struct HTTPDate: Sendable, Hashable, Comparable, CustomStringConvertible
 
 /// Takes a date apart into words and numbers; the three forms differ only in their order.
 private struct DateReader {
+    private static let dayNames = CivilTime.dayNames.map { NameStart(Array($0.utf8)[...]) }
+    private static let monthNames = CivilTime.monthNames.map { NameStart(Array($0.utf8)[...]) }
+    private static let zones = ["GMT", "UTC"].map { NameStart(Array($0.utf8)[...]) }
+
     private let bytes: [UInt8]
     private var index = 0
 
@@ -57,8 +61,7 @@ private struct DateReader {
 
     mutating func read(now: Double) -> HTTPDate? {
         skipSpace()
-        let dayName = word()
-        guard isDayName(dayName) else { return nil }
+        guard Self.dayNames.contains(NameStart(bytes[word()])) else { return nil }
         skip(UInt8(ascii: ","))
         skipSpace()
         var moment = CivilTime()
@@ -85,7 +88,7 @@ private struct DateReader {
             guard let number2 = self.number(), readTime(&moment) else { return nil }
             year = number2
             let zone = word()
-            guard zone.elementsEqual("gmt".utf8) || zone.elementsEqual("utc".utf8) else { return nil }
+            guard zone.count == 3, Self.zones.contains(NameStart(bytes[zone])) else { return nil }
         }
         skipSpace()
         guard index == bytes.count, day.digits <= 2, year.digits == 4 || year.digits == 2 else { return nil }
@@ -110,25 +113,17 @@ private struct DateReader {
         return true
     }
 
-    private func isDayName(_ word: ArraySlice<UInt8>) -> Bool {
-        CivilTime.dayNames.contains { word.starts(with: $0.utf8.lazy.map(\.asciiLowercased)) }
-    }
-
     private func monthNumber(at start: Int) -> Int? {
-        let word = bytes[start...].prefix(3).map(\.asciiLowercased)
-        return CivilTime.monthNames.firstIndex { $0.utf8.lazy.map(\.asciiLowercased).elementsEqual(word) }.map {
-            $0 + 1
-        }
+        Self.monthNames.firstIndex(of: NameStart(bytes[start...])).map { $0 + 1 }
     }
 
-    /// Letters, lowered.
-    private mutating func word() -> ArraySlice<UInt8> {
-        var letters: ArraySlice<UInt8> = []
+    /// Where letters stand from here on.
+    private mutating func word() -> Range<Int> {
+        let start = index
         while index < bytes.count, bytes[index] | 0x20 >= UInt8(ascii: "a"), bytes[index] | 0x20 <= UInt8(ascii: "z") {
-            letters.append(bytes[index] | 0x20)
             index += 1
         }
-        return letters
+        return start..<index
     }
 
     /// Up to four digits.
@@ -152,5 +147,14 @@ private struct DateReader {
         guard index < bytes.count, bytes[index] == byte else { return false }
         index += 1
         return true
+    }
+}
+
+/// The three letters that tell names of days, months and zones apart, lowered and in one number: dates are read for every answer.
+private struct NameStart: Equatable {
+    private var letters: UInt32 = 0
+
+    init(_ bytes: ArraySlice<UInt8>) {
+        for byte in bytes.prefix(3) { letters = letters << 8 | UInt32(byte.asciiLowercased) }
     }
 }

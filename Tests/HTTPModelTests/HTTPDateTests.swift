@@ -27,7 +27,8 @@ struct HTTPDateTests {
             "Sun, 31 Feb 1994 08:49:37 GMT", "Sun, 29 Feb 2023 08:49:37 GMT", "Sun, 06 Nov 1994 24:00:00 GMT",
             "Sun, 06 Nov 1994 08.49.37 GMT", "Sun, 06 Foo 1994 08:49:37 GMT", "Sun, 00 Nov 1994 08:49:37 GMT",
             "1994-11-06T08:49:37Z", "Sun, 06 Nov 19940 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT x",
-            "Sun, 06 Nov 1994 08:60:37 GMT", "Sun Nov 6 08:49:37 94",
+            "Sun, 06 Nov 1994 08:60:37 GMT", "Sun Nov 6 08:49:37 94", "Su, 06 Nov 1994 08:49:37 GMT",
+            "Sun, 06 No 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GM", "Sun, 06 Nov 1994 08:49:37 GMTX",
         ])
     func refused(text: String) {
         #expect(HTTPDate(text, now: Self.now) == nil)

@@ -13,7 +13,7 @@ struct HitPublisher: Sendable {
     /// To be taken before the entry is read.
     func ticket(_ key: EntryKey) -> UInt64 { view.ticket(key) }
 
-    /// Offers a fresh whole 200, where the next plain GET would get the same. `timeToLive` in seconds.
+    /// Offers a fresh whole 200, where the next plain GET would get the same and the view has room for it. `timeToLive` in seconds.
     func publish(
         _ copy: ServerCopy, request: ResourceRequest, policy: Policy, timeToLive: Double, ticket: UInt64,
         context: ServiceContext
@@ -21,7 +21,7 @@ struct HitPublisher: Sendable {
         guard copy.status == 200, request.method == .get,
             copy.content.length <= Self.bodyLimit, Self.policies.contains(policy.fetchPolicy),
             request.requestPolicy.isEmpty, !request.persistentState,
-            !copy.selecting.contains(where: { $0.name == "*" }),
+            !copy.selecting.contains(where: { $0.name == "*" }), view.isWorthRoom(request.key),
             let body = try? await context.store.bytes(of: copy.content, limit: Self.bodyLimit),
             request.route == .files || showsEditsByKey(body, request)
         else { return }

@@ -99,6 +99,10 @@ package protocol HitView: Sendable {
     /// Taken before the entry is read; makes `publish` void where the entry has been changed meanwhile.
     func ticket(_ key: EntryKey) -> UInt64
 
+    /// Whether a hit of the key is worth its room: there is some, or the key was asked for more than once of late. What is asked for once
+    /// would push out what others ask for, and preparing it costs as much as answering it.
+    func isWorthRoom(_ key: EntryKey) -> Bool
+
     /// Offers a hit. Ignored where the ticket is no longer valid or the hit is too large for the view.
     func publish(_ hit: PreparedHit, for key: EntryKey, route: Route, ticket: UInt64)
 

@@ -87,6 +87,12 @@ struct HitTable {
         return wasUsed
     }
 
+    /// Whether nothing has to go for a block, or its entry was asked for more than once of late.
+    func isWorthRoom(hash: UInt32) -> Bool {
+        let uses = counts[hash]
+        return bytes < limit - limit / 8 || uses.hits + uses.misses > 1
+    }
+
     /// Puts a block in place of the key's former one with the same selecting fields, and evicts others until it fits. One that takes
     /// more than half of the limit is left out: it would push out nearly all others.
     mutating func insert(_ block: HitBlock, for key: HitKey, hash: UInt32) {

@@ -46,6 +46,13 @@ package final class ShardedHitView: HitView {
         Self.withHitKey(key, .resources) { key in place(of: key).shard.table.withLock { $0.generation } }
     }
 
+    package func isWorthRoom(_ key: EntryKey) -> Bool {
+        Self.withHitKey(key, .resources) { key in
+            let (shard, hash) = place(of: key)
+            return shard.table.withLock { $0.isWorthRoom(hash: hash) }
+        }
+    }
+
     package func publish(_ hit: PreparedHit, for key: EntryKey, route: Route, ticket: UInt64) {
         let target = key.target.text.fieldBytes
         guard let block = HitBlock(hit, partition: key.partition, route: route, target: target, in: memory)

@@ -1,6 +1,7 @@
 import API
 import CacheCore
 import HTTPModel
+import Synchronization
 import TestSupport
 import Testing
 
@@ -122,6 +123,16 @@ struct GateTests {
     @Test("a policy that is none is 400")
     func badPolicy() async {
         #expect(await fixture.ask("/resources/a", ["Sync-Policy": "fetch-policy=SOMETIMES"]).status == 400)
+    }
+
+    @Test("a full view is offered what is asked for again, not what is asked for once")
+    func full() async throws {
+        try await fixture.know("/a", "stored")
+        fixture.view.isFull.withLock { $0 = true }
+        _ = await fixture.ask("/resources/a")
+        #expect(fixture.hot("/resources/a") == nil)
+        _ = await fixture.ask("/resources/a")
+        #expect(fixture.hot("/resources/a") != nil)
     }
 
     @Test("a published hit answers with Age and Cache-Status, and 304 where the tag is known")

@@ -57,6 +57,8 @@ final class DictionaryView: HitView {
     private let hits = Mutex<[String: PreparedHit]>([:])
     private let tickets = Mutex<UInt64>(0)
     private let counts = Mutex<[EntryKey: EntryUses]>([:])
+    /// A full one has no room for what was asked for once.
+    let isFull = Mutex(false)
 
     var bytes: Int64 { hits.withLock { $0.values.reduce(0) { $0 + Int64($1.body.count) } } }
 
@@ -98,6 +100,8 @@ final class DictionaryView: HitView {
     }
 
     func uses(of key: EntryKey) -> EntryUses { counts.withLock { $0[key] ?? EntryUses() } }
+
+    func isWorthRoom(_ key: EntryKey) -> Bool { !isFull.withLock { $0 } || uses(of: key).hits > 1 }
 
     func ticket(_ key: EntryKey) -> UInt64 { tickets.withLock { $0 } }
 

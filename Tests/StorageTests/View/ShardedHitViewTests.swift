@@ -196,6 +196,29 @@ import Testing
         #expect((0..<1_000).allSatisfy { view.body("/\($0)") == nil })
     }
 
+    @Test func `Once the view is full, only what is asked for again is worth room`() {
+        let view = ShardedHitView(memoryLimit: 1 << 20)
+        let filler = String(repeating: "x", count: 1_000)
+        view.note(EntryUses(misses: 1), of: entryKey("/early"))
+        #expect(view.isWorthRoom(entryKey("/early")))
+        for number in 0..<5_000 { view.offer(sampleHit(filler), "/\(number)") }
+        view.note(EntryUses(hits: 1), of: entryKey("/once"))
+        for _ in 0..<2 { view.note(EntryUses(hits: 1), of: entryKey("/twice")) }
+        #expect(!view.isWorthRoom(entryKey("/once")))
+        #expect(!view.isWorthRoom(entryKey("/early")))
+        #expect(view.isWorthRoom(entryKey("/twice")))
+    }
+
+    @Test func `What the view answered often and gave up for others is worth room again`() {
+        let view = ShardedHitView(memoryLimit: 1 << 20)
+        view.offer(sampleHit("old"), "/a")
+        for _ in 0..<2 { #expect(view.body("/a") == "old") }
+        let filler = String(repeating: "x", count: 1_000)
+        for number in 0..<5_000 { view.offer(sampleHit(filler), "/\(number)") }
+        #expect(view.body("/a") == nil)
+        #expect(view.isWorthRoom(entryKey("/a")))
+    }
+
     @Test func `A hit too large for the view is not kept and its former is gone`() {
         let view = ShardedHitView(memoryLimit: 1 << 20)
         view.offer(sampleHit("small"), "/a")
