@@ -181,6 +181,7 @@ final class FakeQueue: DeliveryQueue, WriteQueue {
         throw Problem(.notFound, "")
     }
     func discard(_ id: OperationID, cascade: Bool, force: Bool) async throws -> [Operation] { [] }
+    func discard(_ ids: [OperationID], force: Bool) async throws -> [Operation] { [] }
     func discardAll(of key: EntryKey, force: Bool) async throws {}
     func adopt(from: PartitionID, to: PartitionID) async throws {}
     var counts: QueueCounts {

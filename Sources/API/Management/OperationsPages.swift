@@ -160,20 +160,22 @@ extension ManagementService {
         return ManagementCall.list(discarded.map { json($0) }, next: nil)
     }
 
-    /// The newest first, so that none is left behind one that it needs. What may be in effect already stays.
+    /// How many go in one commit: writes that come meanwhile wait no longer than for that.
+    private static let discardedTogether = 256
+
+    /// The newest first, so that none is left behind one that it needs. What may be in effect already stays unless `force`.
     @Sendable private func discardAll(_ call: ManagementCall) async throws -> ManagementReply {
         let partitions = try call.visiblePartitions()
-        let waiting = try await unfinished(of: partitions)
-        var gone: Set<OperationID> = []
-        for operation in waiting.reversed() where !gone.contains(operation.id) {
-            do {
-                gone.formUnion(try await context.queue.discard(operation.id, cascade: true, force: false).map(\.id))
-            } catch let problem as Problem where problem.code == .operationBusy || problem.code == .notFound {
-                continue
-            }
+        let force = try call.flag("force")
+        var waiting = try await unfinished(of: partitions).reversed().map(\.id)[...]
+        var discarded = 0
+        while !waiting.isEmpty {
+            let page = waiting.prefix(Self.discardedTogether)
+            discarded += try await context.queue.discard(Array(page), force: force).count
+            waiting = waiting[page.endIndex...]
         }
         let left = try await unfinished(of: partitions)
-        return .json(.object(["discarded": JSONValue(gone.count), "left": JSONValue(left.count)]))
+        return .json(.object(["discarded": JSONValue(discarded), "left": JSONValue(left.count)]))
     }
 
     /// In the order of their acceptance.

@@ -16,6 +16,7 @@ enum PageParameters {
         case ("entries", _, .get): return filter.union(paging)
         case ("entries", _, _): return filter
         case ("operations", 2, .get): return paging.union(["state"])
+        case ("operations", 2, .delete): return ["partition", "force"]
         case ("operations", 2, _), ("actions", 2, .post), ("events", _, _): return ["partition"]
         case ("operations", 3, .delete): return ["cascade", "force"]
         case ("conflicts", 2, _): return paging.union(["closed"])

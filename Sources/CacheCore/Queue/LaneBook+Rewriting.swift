@@ -25,4 +25,23 @@ extension LaneBook {
         }
         return later.reversed()
     }
+
+    /// Of the unfinished operations with these ids, the newest first, those that can go together because all that is behind them goes
+    /// too; and the others: what is under way, without `force` also what may be in effect, and what stands before it.
+    func removable(_ ids: [OperationID], force: Bool) -> (together: [Operation], others: [Operation]) {
+        var together: [Operation] = []
+        var others: [Operation] = []
+        var going: Set<OperationID> = []
+        for operation in ids.compactMap({ operations[$0] }).sorted(by: { $1.precedes($0) }) {
+            let isBusy = operation.state == .sending || (operation.state == .unknown && !force)
+            let behind = later(than: operation) + allDependents(of: operation.id)
+            if !isBusy, behind.allSatisfy({ going.contains($0.id) }) {
+                going.insert(operation.id)
+                together.append(operation)
+            } else {
+                others.append(operation)
+            }
+        }
+        return (together, others)
+    }
 }

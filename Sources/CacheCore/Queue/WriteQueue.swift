@@ -162,6 +162,9 @@ package protocol WriteQueue: Sendable {
     /// Discards the edit; `cascade` takes what depends on it too. Unless `force`, `operation-busy` where it may be in effect at the
     /// origin; in any case while it is being sent.
     func discard(_ id: OperationID, cascade: Bool, force: Bool) async throws -> [Operation]
+    /// The same for several, with all that depends on them, in one commit where nothing of theirs stays. Those that went: what is busy
+    /// stays, as does what it needs.
+    func discard(_ ids: [OperationID], force: Bool) async throws -> [Operation]
     /// The same for all of a lane.
     func discardAll(of key: EntryKey, force: Bool) async throws
     /// Operations of `from` (and its entries) belong to `to` from now on.

@@ -83,6 +83,28 @@ struct OperationsTests {
         #expect(try await fixture.writes.store.operation(operation.id)?.state == .cancelled)
     }
 
+    @Test("of all local edits, one whose outcome is unknown is discarded only with force=true")
+    func forcedTogether() async throws {
+        let operation = try await queued()
+        _ = try await queue.claim(limit: 1, now: fixture.writes.clock.now)
+        try await queue.record(.unknown(at: 0, answer: nil, reason: Reason.settle), of: operation.id)
+        let kept = try await fixture.send(.delete, "/cache/operations")
+        #expect(kept.json["discarded"]?.int == 0 && kept.json["left"]?.int == 1)
+        let forced = try await fixture.send(.delete, "/cache/operations?force=true")
+        #expect(forced.json["discarded"]?.int == 1 && forced.json["left"]?.int == 0)
+        #expect(queue.operation(operation.id) == nil)
+    }
+
+    @Test("all local edits are discarded by some hundreds a commit")
+    func discardedByPages() async throws {
+        fixture.writes.network.force(offline: true)
+        for number in 1...300 { _ = try await fixture.writes.send(.put, "/items/\(number)", "{}") }
+        let commits = fixture.writes.store.commits.count
+        let reply = try await fixture.send(.delete, "/cache/operations")
+        #expect(reply.json["discarded"]?.int == 300 && reply.json["left"]?.int == 0)
+        #expect(fixture.writes.store.commits.count == commits + 2)
+    }
+
     @Test("E11: sync tells what became of each operation, and whether it is offline", arguments: [true, false])
     func sync(isOffline: Bool) async throws {
         let operation = try await queued()
