@@ -44,15 +44,25 @@ struct LookWithoutAnswerTests {
         }
     }
 
-    @Test("an origin that can't be read now is asked again after a pause, which coming online ends")
-    func busy() async {
-        let fixture = Fixture(FakeOrigin { _ in .success((503, [:], "")) })
-        let outcome = await fixture.attempt(Fixture.operation(), attempts: 2, verify: true)
-        guard case .unknown(let time, _, nil) = outcome else {
-            Issue.record("\(outcome)")
-            return
+    @Test(
+        "an origin that can't be read now is asked again after growing pauses, and none of it is an attempt",
+        arguments: [(OperationKind.edit, true, [2.0, 2, 4, 8]), (.create, false, [0.5, 1, 2, 4])])
+    func busy(kind: OperationKind, isUnknown: Bool, expected: [Double]) async {
+        let origin = FakeOrigin { _ in .success((503, [:], "")) }
+        let fixture = Fixture(origin)
+        fixture.settings.update { $0.maxAttempts = 1 }
+        let operation = Fixture.operation(kind == .create ? .post : .put, "/items", kind: kind)
+        var pauses: [Double] = []
+        for _ in 1...4 {
+            let outcome = await fixture.attempt(operation, attempts: isUnknown ? 2 : 1, verify: isUnknown)
+            guard case .lookedInVain(let time) = outcome else {
+                Issue.record("\(outcome)")
+                return
+            }
+            pauses.append(time - fixture.context.clock.now)
         }
-        #expect(time > fixture.context.clock.now)
+        #expect(pauses == expected)
+        #expect(origin.methods == ["GET", "GET", "GET", "GET"])
     }
 
     @Test("a write without an answer settles first")

@@ -52,7 +52,7 @@ struct UnreadableBodyTests {
         let operation = Fixture.operation(
             precondition: .ifMatch("\"E1\""), base: Base(etag: "\"E1\""), body: missing)
         switch (await fixture.attempt(operation, attempts: 2, verify: true), lack.isLoss) {
-        case (.unknown, false), (.conflict, true): break
+        case (.lookedInVain, false), (.conflict, true): break
         case (let outcome, _): Issue.record("\(outcome)")
         }
     }
@@ -64,7 +64,7 @@ struct UnreadableBodyTests {
         }
         var operation = Fixture.operation(.post, "/items", kind: .create, body: missing)
         operation.membersBefore = .marks([], at: fixture.context.clock.now)
-        guard case .unknown = await fixture.attempt(operation, attempts: 2, verify: true) else {
+        guard case .lookedInVain = await fixture.attempt(operation, attempts: 2, verify: true) else {
             Issue.record("decided")
             return
         }

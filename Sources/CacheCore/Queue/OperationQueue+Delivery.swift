@@ -120,6 +120,10 @@ extension OperationQueue {
             operation.reason = reason
             operation.nextAttemptAt = time
         case .notSent: operation = beforeClaim(sent)
+        case .lookedInVain(let time):
+            operation = beforeClaim(sent)
+            operation.reason = nil
+            operation.nextAttemptAt = time
         case .waitsForCredential:
             operation = beforeClaim(sent)
             operation.reason = Reason.credential

@@ -256,6 +256,8 @@ package indirect enum DeliveryOutcome: Sendable {
     case waitsForCredential
     case failed(reason: String, answer: KeptAnswer?)
     case conflict(Conflict, answer: KeptAnswer?, copies: [StoreChange])
+    /// The look that has to come before sending brought nothing: as before, as nothing was sent, and due again at `at`.
+    case lookedInVain(at: Double)
     /// SERVER_WINS: dropped; later operations of the lane are dropped with it.
     case dropped(Conflict, copies: [StoreChange])
     /// CLIENT_WINS or an encoded-tag retry: another precondition, a new key round, due at once.

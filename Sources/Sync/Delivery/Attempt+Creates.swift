@@ -48,8 +48,6 @@ extension Attempt {
     /// nothing can be sent now.
     func noteMembersBefore() async -> DeliveryOutcome? {
         guard operation.membersBefore == nil else { return nil }
-        let again = DeliveryOutcome.retry(
-            at: context.clock.now + backoff, answer: operation.lastAnswer, reason: nil)
         var before = memory.membersBefore(of: collection)
         if before == nil {
             let time = context.clock.now
@@ -60,16 +58,16 @@ extension Attempt {
             // Without it, a lost answer could not be decided later: better to wait.
             case .unreachable: return .notSent
             case .noCredential: return .waitsForCredential
-            case .notNow: return again
+            case .notNow: return lookAgain()
             }
         }
-        guard let before else { return again }
+        guard let before else { return lookAgain() }
         do {
             try await context.queue.keep(before, of: operation.id)
         } catch {
             context.log.write(
                 .error, "a list could not be kept", [("operation", operation.id.text), ("error", "\(error)")])
-            return again
+            return lookAgain()
         }
         return nil
     }

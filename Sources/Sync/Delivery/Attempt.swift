@@ -131,10 +131,11 @@ package struct Attempt: Sendable {
         return .unknown(at: now + delay, answer: answer, reason: settings.idempotentOrigin ? nil : Reason.settle)
     }
 
-    /// Still unknown after a look in vain.
+    /// After a look in vain; no earlier than `settle` where the outcome is unknown.
     func lookAgain() -> DeliveryOutcome {
-        .unknown(
-            at: context.clock.now + max(backoff, settings.settle), answer: operation.lastAnswer, reason: nil)
+        let attempts = operation.attempts + memory.looks(of: operation.id)
+        let pause = RetryDelay.backoff(attempts: attempts, random: context.random())
+        return .lookedInVain(at: context.clock.now + max(pause, mustVerify ? settings.settle : 0))
     }
 
     var backoff: Double { RetryDelay.backoff(attempts: operation.attempts, random: context.random()) }

@@ -11,6 +11,8 @@ package final class DeliveryMemory: Sendable {
         /// Rounds of CLIENT_WINS and of encoded tags since the last other outcome. A restart begins anew: what was under way then may have
         /// taken effect, and must not count as refused. The steps of the backoff are no rounds: they are the operation's attempts, on disk.
         var rounds: [OperationID: Int] = [:]
+        /// Looks in vain since the last other outcome. They are no attempts, but as many steps of the backoff.
+        var looks: [OperationID: Int] = [:]
         /// Those whose unknown outcome was recorded with a time that includes `settle`.
         var settled: Set<OperationID> = []
     }
@@ -59,15 +61,18 @@ package final class DeliveryMemory: Sendable {
     // MARK: Operations
 
     package func rounds(of id: OperationID) -> Int { guarded.withLock { $0.rounds[id] ?? 0 } }
+    package func looks(of id: OperationID) -> Int { guarded.withLock { $0.looks[id] ?? 0 } }
     package func isSettled(_ id: OperationID) -> Bool { guarded.withLock { $0.settled.contains(id) } }
 
     /// Takes note of an outcome that is being recorded.
     package func note(_ outcome: DeliveryOutcome, of id: OperationID) {
         switch outcome {
         case .notSent, .waitsForCredential: return  // as before
+        case .lookedInVain: return guarded.withLock { $0.looks[id, default: 0] += 1 }
         default: break
         }
         guarded.withLock { state in
+            state.looks[id] = nil
             if case .rebased = outcome { state.rounds[id, default: 0] += 1 } else { state.rounds[id] = nil }
             if case .unknown = outcome { state.settled.insert(id) } else { state.settled.remove(id) }
         }

@@ -24,6 +24,26 @@ struct LaneDeliveryTests {
         #expect(bench.store.commits.count == before + 1)
     }
 
+    @Test("a look in vain is no attempt, before the first one and of an unknown outcome", arguments: [false, true])
+    func lookedInVain(isUnknown: Bool) async throws {
+        bench.settings.update { $0.maxAttempts = 1 }
+        let operation = try await bench.write(.put, "/items/1", "{}")
+        if isUnknown {
+            _ = try await bench.claimOne()
+            try await bench.queue.record(
+                .unknown(at: bench.clock.now, answer: nil, reason: Reason.settle), of: operation.id)
+        }
+        for _ in 1...3 {
+            let claim = try #require(try await bench.queue.claim(limit: 1, now: bench.clock.now).first)
+            #expect(claim.operation.attempts == (isUnknown ? 2 : 1) && claim.mustVerify == isUnknown)
+            try await bench.queue.record(.lookedInVain(at: bench.clock.now + 9), of: operation.id)
+            let kept = try #require(try await bench.store.operation(operation.id))
+            #expect(kept.attempts == (isUnknown ? 1 : 0) && kept.state == (isUnknown ? .unknown : .pending))
+            #expect(try await bench.claimOne() == nil)
+            bench.clock.advance(by: 9)
+        }
+    }
+
     @Test("O01: a write that arrives during replay comes after those before it")
     func order() async throws {
         try await bench.write(.patch, "/a", "{}", type: "application/merge-patch+json", kind: .action)
