@@ -51,7 +51,10 @@ extension WriteJob {
             {
                 answer.response.body.cancel()
                 let isUnknown = answer.status == 502 || answer.status == 504
-                return try await queueOffline(body, state: isUnknown ? .unknown : .pending)
+                let now = context.clock.now
+                return try await queueOffline(
+                    body, state: isUnknown ? .unknown : .pending,
+                    notBefore: RetryAfter.seconds(in: answer.fields, now: now).map { now + $0 })
             }
             switch answer.status {
             case 200...399: try await applied(answer, body)

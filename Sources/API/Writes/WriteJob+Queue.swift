@@ -31,11 +31,13 @@ extension WriteJob {
     var offlinePolicy: Policy { request.policy(entry: entry, offline: true) }
 
     /// The offline column.
-    func queueOffline(_ body: SentBody, state: OperationState = .pending) async throws {
+    func queueOffline(
+        _ body: SentBody, state: OperationState = .pending, notBefore: Double? = nil
+    ) async throws {
         let kind = try await kind()
         if let refusal = refusal(offlinePolicy) { throw refusal }
         try checkContentType()
-        let operation = try await accept(body, kind, state: state)
+        let operation = try await accept(body, kind, state: state, notBefore: notBefore)
         try await answer(for: operation, deadline: preferences.wait.map { context.clock.now + $0 })
     }
 
@@ -79,9 +81,11 @@ extension WriteJob {
 
     /// Queues.
     private func accept(
-        _ body: SentBody, _ kind: OperationKind, state: OperationState, base: Base? = nil
+        _ body: SentBody, _ kind: OperationKind, state: OperationState, base: Base? = nil,
+        notBefore: Double? = nil
     ) async throws -> Operation {
-        let draft = try draft(kind, of: try await kept(body), state: state, base: base)
+        var draft = try draft(kind, of: try await kept(body), state: state, base: base)
+        draft.notBefore = notBefore
         let operation = try await context.queue.accept(draft)
         if let upload { await upload.use(under: clientKey, in: context) }
         return operation

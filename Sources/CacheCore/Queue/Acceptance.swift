@@ -152,6 +152,7 @@ final class Acceptance {
             operation.wasSent = true
             operation.membersBefore = draft.kind == .create ? .notRead : nil
         }
+        operation.wait(until: draft.notBefore)
         setPrecondition(of: &operation, by: judgement, known: known)
         if let merged = placement.merged { merge(merged, into: &operation) }
         return operation
@@ -217,6 +218,7 @@ final class Acceptance {
             operation.mergedKeys.append(key)
             operation.fingerprints.append(draft.fingerprint)
         }
+        if merged.reason == Reason.retryAfter { operation.wait(until: merged.nextAttemptAt) }
         operation.dependsOn = merged.dependsOn + operation.dependsOn.filter { !merged.dependsOn.contains($0) }
     }
 
@@ -323,5 +325,14 @@ final class Acceptance {
         operation.method = .delete
         operation.finish(as: .delivered, reason: Reason.coalesced, at: now)
         operation.lastAnswer = KeptAnswer(status: 204, fields: HTTPFields())
+    }
+}
+
+extension Operation {
+    /// Waits for the time that the origin named, the later one of several.
+    fileprivate mutating func wait(until time: Double?) {
+        guard let time else { return }
+        nextAttemptAt = max(nextAttemptAt ?? time, time)
+        reason = Reason.retryAfter
     }
 }

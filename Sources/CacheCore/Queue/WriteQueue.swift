@@ -20,6 +20,8 @@ package struct WriteDraft: Sendable {
     package var fingerprint: Digest
     /// The state to start in: `pending`, or `unknown` (502/504 under queueOnStatus; a repeat after 504 `outcome-unknown`).
     package var initialState: OperationState
+    /// When it may be sent first, in seconds since 1970: the origin said when to come again. nil: at once.
+    package var notBefore: Double?
     /// What the target was before, where the caller knows better than the store (a repeat after `outcome-unknown`).
     package var base: Base?
     /// The store whose secret made the partition; nil: any. Refused with `store-detached` where another has the target by now.
@@ -28,7 +30,8 @@ package struct WriteDraft: Sendable {
     package init(
         key: EntryKey, route: Route, method: HTTPMethod, kind: OperationKind, fields: HTTPFields, body: Content?,
         precondition: Precondition, policy: Policy, keptPolicy: PolicyLayer? = nil, idempotencyKey: String?,
-        fingerprint: Digest, initialState: OperationState = .pending, base: Base? = nil, place: StorePlace? = nil
+        fingerprint: Digest, initialState: OperationState = .pending, notBefore: Double? = nil, base: Base? = nil,
+        place: StorePlace? = nil
     ) {
         self.key = key
         self.route = route
@@ -42,6 +45,7 @@ package struct WriteDraft: Sendable {
         self.idempotencyKey = idempotencyKey
         self.fingerprint = fingerprint
         self.initialState = initialState
+        self.notBefore = notBefore
         self.base = base
         self.place = place
     }
@@ -252,12 +256,12 @@ package indirect enum DeliveryOutcome: Sendable {
     case unknown(at: Double, answer: KeptAnswer?, reason: String?)
     /// No connection: as before, as if never tried, and due as soon as it is online.
     case notSent
+    /// The look that has to come before sending brought nothing: as before, as nothing was sent, and due again at `at`.
+    case lookedInVain(at: Double)
     /// No credential of its identity: as before, but waits, reason `credential`, until `credentialArrived`.
     case waitsForCredential
     case failed(reason: String, answer: KeptAnswer?)
     case conflict(Conflict, answer: KeptAnswer?, copies: [StoreChange])
-    /// The look that has to come before sending brought nothing: as before, as nothing was sent, and due again at `at`.
-    case lookedInVain(at: Double)
     /// SERVER_WINS: dropped; later operations of the lane are dropped with it.
     case dropped(Conflict, copies: [StoreChange])
     /// CLIENT_WINS or an encoded-tag retry: another precondition, a new key round, due at once.

@@ -115,7 +115,7 @@ package struct Attempt: Sendable {
             return .failed(reason: Reason.maxAttempts, answer: answer)
         }
         let now = context.clock.now
-        let asked = RetryDelay.retryAfter(answer.fields, now: now)
+        let asked = RetryAfter.seconds(in: answer.fields, now: now)
         return .retry(
             at: max(now + backoff, now + (asked ?? 0)), answer: answer, reason: asked.map { _ in Reason.retryAfter })
     }
@@ -125,7 +125,7 @@ package struct Attempt: Sendable {
     func unknown(answer: KeptAnswer?) -> DeliveryOutcome {
         let now = context.clock.now
         let delay = settings.idempotentOrigin ? backoff : max(backoff, settings.settle)
-        if let asked = answer.flatMap({ RetryDelay.retryAfter($0.fields, now: now) }) {
+        if let asked = answer.flatMap({ RetryAfter.seconds(in: $0.fields, now: now) }) {
             return .unknown(at: now + max(delay, asked), answer: answer, reason: Reason.retryAfter)
         }
         return .unknown(at: now + delay, answer: answer, reason: settings.idempotentOrigin ? nil : Reason.settle)

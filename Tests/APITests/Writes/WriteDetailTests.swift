@@ -16,6 +16,18 @@ struct WriteDetailTests {
         #expect(fixture.queue.unfinished().first?.state == (status == 502 ? .unknown : .pending))
     }
 
+    @Test("Retry-After of an answer under queueOnStatus is waited for before the first attempt", arguments: [502, 503])
+    func queueOnStatusLater(status: Int) async throws {
+        fixture.origin.then(status, ["Retry-After": "30"])
+        let now = fixture.clock.now
+        let reply = try await fixture.send(.put, "/items/1", "{}") { $0.queueOnStatus = [502, 503, 504] }
+        #expect(reply.status == 202)
+        let operation = try #require(fixture.queue.unfinished().first)
+        #expect(operation.nextAttemptAt == now + 30 && operation.reason == Reason.retryAfter)
+        #expect(try await fixture.queue.claim(limit: 1, now: now + 29).isEmpty)
+        #expect(try await fixture.queue.claim(limit: 1, now: now + 30).count == 1)
+    }
+
     @Test("a DELETE that the origin took leaves gone")
     func deleted() async throws {
         try await fixture.know("/items/1", "{}", etag: "\"1\"")

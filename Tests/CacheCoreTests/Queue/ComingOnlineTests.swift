@@ -52,6 +52,21 @@ struct ComingOnlineTests {
         #expect(try await bench.claimOne() == nil)
     }
 
+    @Test("O17: what the origin answered before it was queued holds for what is merged into it too")
+    func retryAfterAtFirst() async throws {
+        let due = bench.clock.now + 3600
+        _ = try await bench.queue.accept(
+            WriteDraft(
+                key: QueueBench.key("/items/2"), route: .resources, method: .put, kind: .edit, fields: [:], body: nil,
+                precondition: .none, policy: Policy(), idempotencyKey: nil, fingerprint: Digest(bytes: [1]),
+                notBefore: due))
+        let merged = try await bench.write(.put, "/items/2", "{}")
+        #expect(bench.queue.unfinished().map(\.id) == [merged.id])
+        bench.queue.dueAtOnce(byHand: false)
+        #expect(try await bench.claimOne() == nil)
+        #expect(try await bench.queue.claim(limit: 1, now: due).first?.operation.id == merged.id)
+    }
+
     @Test("O17: asked for by hand, what the origin told to wait is due at once", arguments: [true, false])
     func retryAfterByHand(all: Bool) async throws {
         let operation = try await waiting { .retry(at: $0, answer: nil, reason: Reason.retryAfter) }
