@@ -174,11 +174,5 @@ struct Read: Sendable {
 
 extension ResourceRequest {
     /// Whether the target is one that a pending create got here; the origin never hears of it.
-    var isTemporary: Bool {
-        var path = target.path.utf8[...]
-        while path.last == UInt8(ascii: "/") { path.removeLast() }
-        let last = path.suffix(29)
-        return last.starts(with: "hf-".utf8) && last.count == 29 && !last.contains(UInt8(ascii: "/"))
-            && path.dropLast(29).last ?? UInt8(ascii: "/") == UInt8(ascii: "/")
-    }
+    var isTemporary: Bool { TemporaryTarget.matches(target) }
 }

@@ -29,7 +29,7 @@ extension WriteJob {
         let outgoing = try await outgoing()
         var sent = try await transmit(method, outgoing.fields, body)
         if case .answer(let answer) = sent, answer.status == 412, body.isRepeatable,
-            let plain = outgoing.guardTag.flatMap(Self.withoutCoding)
+            let plain = outgoing.guardTag.flatMap(EncodedTag.plain)
         {
             // Servers that decorate tags for a coding compare the plain one (design 6).
             answer.response.body.cancel()
@@ -106,14 +106,6 @@ extension WriteJob {
             known.append(server)
         }
         return known.joined(separator: ", ")
-    }
-
-    private static func withoutCoding(_ tag: String) -> String? {
-        for ending in ["-gzip\"", "-br\"", ";gzip\""]
-        where tag.hasSuffix(ending) && tag.utf8.count > ending.utf8.count + 1 {
-            return String(tag.dropLast(ending.count)) + "\""
-        }
-        return nil
     }
 
     /// No answer came: nothing is queued, what is stored is no longer trusted, and the key remembers (design 4, 5).

@@ -188,23 +188,7 @@ final class WriteJob: Sendable {
     func namesTemporaryTarget(_ body: SentBody) -> Bool {
         let counts = context.queue.counts
         guard counts.pending + counts.sending + counts.unknown > 0 else { return false }
-        if Self.holdsTemporaryID(request.target.text.utf8) { return true }
-        return body.inMemory.map { Self.holdsTemporaryID($0) } ?? false
-    }
-
-    private static func holdsTemporaryID(_ bytes: some Collection<UInt8>) -> Bool {
-        var matched = 0
-        for byte in bytes {
-            switch matched {
-            case 0: matched = byte == UInt8(ascii: "h") ? 1 : 0
-            case 1: matched = byte == UInt8(ascii: "f") ? 2 : byte == UInt8(ascii: "h") ? 1 : 0
-            case 2: matched = byte == UInt8(ascii: "-") ? 3 : byte == UInt8(ascii: "h") ? 1 : 0
-            default:
-                let isDigit = byte >= 0x30 && byte <= 0x39 || byte >= 0x41 && byte <= 0x5A
-                matched = isDigit ? matched + 1 : byte == UInt8(ascii: "h") ? 1 : 0
-                if matched == 29 { return true }
-            }
-        }
-        return false
+        if TemporaryTarget.mayOccur(in: request.target.text) { return true }
+        return body.inMemory.map { TemporaryTarget.mayOccur(in: $0) } ?? false
     }
 }

@@ -1,15 +1,16 @@
 import HTTPModel
 
 /// The names that creates have until they are delivered: collection, `/`, `hf-` and 26 characters (design 5).
-enum TemporaryTarget {
+package enum TemporaryTarget {
     private static let marker = Array("hf-".utf8)
     /// `hf-` and 26 digits of base 32.
     private static let length = 29
+    private static let slash = UInt8(ascii: "/")
 
     /// A quick look, to spare texts that name none.
-    static func mayOccur(in text: some StringProtocol) -> Bool { mayOccur(in: Array(text.utf8)) }
+    package static func mayOccur(in text: some StringProtocol) -> Bool { mayOccur(in: Array(text.utf8)) }
 
-    static func mayOccur(in bytes: [UInt8]) -> Bool {
+    package static func mayOccur(in bytes: [UInt8]) -> Bool {
         guard bytes.count >= length else { return false }
         return (0...(bytes.count - length)).contains { bytes[$0] == marker[0] && isID(bytes[$0..<($0 + length)]) }
     }
@@ -35,18 +36,27 @@ enum TemporaryTarget {
 
     /// The id of a temporary target: its last segment.
     static func id(of target: Target) -> String? {
-        let path = target.path.utf8
+        lastID(in: target.path.utf8[...]).map { String(Substring($0)) }
+    }
+
+    /// Whether the last segment of the target is an id, slashes at its end aside.
+    package static func matches(_ target: Target) -> Bool {
+        var path = target.path.utf8[...]
+        while path.last == slash { path.removeLast() }
+        return lastID(in: path) != nil
+    }
+
+    private static func lastID(in path: Substring.UTF8View) -> Substring.UTF8View? {
         let segment = path.suffix(length)
-        let slash = UInt8(ascii: "/")
         guard segment.count == length, isID(segment), path.dropLast(length).last ?? slash == slash else { return nil }
-        return String(Substring(segment))
+        return segment
     }
 
     /// The start of the text up to and with the path segment that is the id.
     static func prefix(of text: String, endingWith id: String) -> String? {
         let path = text.utf8.prefix { $0 != UInt8(ascii: "?") }
         var end = path.startIndex
-        for segment in path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+        for segment in path.split(separator: slash, omittingEmptySubsequences: false) {
             end = segment.endIndex
             if segment.elementsEqual(id.utf8) { return String(Substring(path[..<end])) }
         }

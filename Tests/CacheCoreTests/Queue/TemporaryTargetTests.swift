@@ -24,6 +24,17 @@ struct TemporaryTargetTests {
                 == .moved(to: Target(unchecked: "/parents/7/children/1")))
     }
 
+    @Test(
+        "a target is a temporary one by its last segment, slashes at the end and a query aside",
+        arguments: [
+            ("/items/ID", true), ("/items/ID//?a=1", true), ("ID", true), ("/items/ID/notes", false),
+            ("/items/xID", false), ("/items/IDX", false), ("/items?of=ID", false), ("/items/hf-abcdefghijklmnopqrstuvwxyz", false),
+        ])
+    func recognised(target: String, isTemporary: Bool) {
+        let text = target.replacing("ID", with: IDs.temporaryMember())
+        #expect(TemporaryTarget.matches(Target(unchecked: text)) == isTemporary)
+    }
+
     @Test("K27: real ids are on disk with the delivery, bodies and numbers included")
     func durableIDs() async throws {
         let parent = try await bench.write(.post, "/parents", "{}")

@@ -1,7 +1,5 @@
-import HTTPModel
-
 /// Tags that servers decorate for a content coding: Apache sends `"abc-gzip"` for `"abc"` and compares the plain one
-/// (design 6; RFC 9110 8.8.3.3 asks for different tags, and for these servers to know them).
+/// (RFC 9110 8.8.3.3 asks for different tags, and for these servers to know them).
 package enum EncodedTag {
     private static let endings = ["-gzip", "-br", ";gzip"]
 
