@@ -28,7 +28,8 @@ struct TemporaryTargetTests {
         "a target is a temporary one by its last segment, slashes at the end and a query aside",
         arguments: [
             ("/items/ID", true), ("/items/ID//?a=1", true), ("ID", true), ("/items/ID/notes", false),
-            ("/items/xID", false), ("/items/IDX", false), ("/items?of=ID", false), ("/items/hf-abcdefghijklmnopqrstuvwxyz", false),
+            ("/items/xID", false), ("/items/IDX", false), ("/items?of=ID", false),
+            ("/items/hf-abcdefghijklmnopqrstuvwxyz", false),
         ])
     func recognised(target: String, isTemporary: Bool) {
         let text = target.replacing("ID", with: IDs.temporaryMember())
