@@ -115,8 +115,8 @@ package struct Policy: Sendable, Hashable {
     package var fetchPolicy: FetchPolicy = .httpCache
     package var offlineReads: OfflineReads = .allowStale
     package var expirationPolicy: ExpirationPolicy = .httpFreshness
-    /// Seconds; only with EXPIRE_AFTER.
-    package var expireAfter: Int64 = 0
+    /// Seconds; only with EXPIRE_AFTER. Where no layer sets it, it is as long as can be, as the SDK has it.
+    package var expireAfter = Int64(Freshness.forever)
     package var evictionPolicy: EvictionPolicy = .evictWhenFull
     package var updatePolicy: UpdatePolicy = .queueIfOffline
     package var conflictResolutionPolicy: ConflictResolutionPolicy = .preserveConflict

@@ -60,6 +60,7 @@ struct FreshnessTests {
         }
         #expect(lifetime(copy, policy: after) == 9)
         #expect(lifetime(makeCopy(["Cache-Control": "no-cache"]), policy: after) == 0)
+        #expect(lifetime(copy, policy: Policy { $0.expirationPolicy = .expireAfter }) == Freshness.forever)
         let onRestart = Policy { $0.expirationPolicy = .expireOnRestart }
         #expect(lifetime(copy, policy: onRestart) == Freshness.forever)
         #expect(lifetime(makeCopy([:], epoch: 0), policy: onRestart) == 0)
