@@ -32,6 +32,10 @@ extension SQLiteStore: UploadStore {
         try await records(of: "uploads", partitions, after, limit, { try Upload(record: $0) }, id: \.id)
     }
 
+    package func makeRoom(for bytes: Int64) async throws(StoreError) {
+        try await checkRoom(for: bytes, purpose: .operation)
+    }
+
     package func append(
         _ piece: [UInt8], to id: String, at offset: Int64
     ) async throws(StoreError) -> UploadAppend {

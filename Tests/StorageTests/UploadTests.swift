@@ -38,6 +38,18 @@ import Testing
         await again.close()
     }
 
+    @Test func `Room is made for what fits, and refused for what does not or never will`() async throws {
+        let store = try SQLiteStore.open(
+            folder: folder.path, options: StoreOptions(maxStoreSize: 1 << 20), clock: clock, log: SilentLog())
+        try await store.makeRoom(for: 1 << 19)
+        await #expect(throws: StoreError.tooLarge) { try await store.makeRoom(for: 1 << 20 + 1) }
+        try await begin(in: store)
+        _ = try await store.append([UInt8](repeating: 1, count: 600 << 10), to: "u1", at: 0)
+        _ = try await store.upload("u1")
+        await #expect(throws: StoreError.full) { try await store.makeRoom(for: 1 << 19) }
+        await store.close()
+    }
+
     @Test func `A part for another offset is refused with the present one`() async throws {
         let store = try open()
         try await begin(in: store)

@@ -21,6 +21,10 @@ package final class MemoryUploads: UploadStore {
         return Page(items: items, next: all.count > limit ? items.last?.id : nil)
     }
 
+    package func makeRoom(for bytes: Int64) async throws(StoreError) {
+        try await store.makeBody(for: .operation, length: bytes).discard()
+    }
+
     package func append(
         _ piece: [UInt8], to id: String, at offset: Int64
     ) async throws(StoreError) -> UploadAppend {

@@ -93,8 +93,11 @@ extension ManagementService {
         let check = try DigestCheck(call.exchange.head.fields, fields: ["Content-Digest"], context.hash)
         let limit = call.settings.maxBodySize
         let end = upload.length ?? limit
-        if let length = call.exchange.head.bodyLength, length > end - upload.offset {
-            throw Self.beyond(upload, limit: limit)
+        let coming = call.exchange.head.bodyLength
+        if let coming, coming > end - upload.offset { throw Self.beyond(upload, limit: limit) }
+        // What can't become whole would only take the room of others until it goes.
+        if let rest = upload.length.map({ $0 - upload.offset }) ?? coming {
+            try await context.uploads.makeRoom(for: rest)
         }
         var offset = upload.offset
         while let piece = try await call.exchange.readBody() {

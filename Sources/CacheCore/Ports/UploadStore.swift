@@ -54,6 +54,10 @@ package protocol UploadStore: Sendable {
         partitions: [PartitionID]?, after: String?, limit: Int
     ) async throws(StoreError) -> Page<Upload>
 
+    /// Makes room for so many more bytes of an upload, or throws: `full`, or `tooLarge` where it can never have as many. Nothing is set
+    /// aside for them.
+    func makeRoom(for bytes: Int64) async throws(StoreError)
+
     /// Adds bytes where the upload stands at `offset`. Two clients that append at once can't mix their bytes.
     func append(_ piece: [UInt8], to id: String, at offset: Int64) async throws(StoreError) -> UploadAppend
 

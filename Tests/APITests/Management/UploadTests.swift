@@ -36,6 +36,25 @@ struct UploadTests {
         #expect(list.json["items"]?.array?.count == 1)
     }
 
+    @Test("an upload that the store can't hold by its length is refused at once, and leaves nothing")
+    func tooLong() async throws {
+        await #expect(throws: StoreError.tooLarge) {
+            try await fixture.send(
+                .post, "/cache/uploads", "ab", fields: ["Upload-Length": String(Int64(1 << 30) + 1)])
+        }
+        #expect(try await fixture.send(.get, "/cache/uploads?partition=*").json["items"]?.array?.isEmpty == true)
+    }
+
+    @Test("a part for which the store has no room is refused whole, and the upload stands where it stood")
+    func noRoomForPart() async throws {
+        let path = try await create("ab")
+        fixture.writes.store.failure = .full
+        await #expect(throws: StoreError.full) {
+            try await fixture.send(.patch, path, "cd", fields: ["Upload-Offset": "2"])
+        }
+        #expect(try await fixture.send(.head, path).fields["Upload-Offset"] == "2")
+    }
+
     @Test("a part for another offset is 409 with the present one")
     func elsewhere() async throws {
         let path = try await create("ab")
