@@ -11,6 +11,8 @@ package final class ServiceContext: Sendable {
     package let network: any Network
     package let credentials: CredentialKeeper
     package let settings: SettingsBox
+    /// What the store has noted of its commits.
+    package let expiries: ExpiryLog
     package let clock: any Clock
     package let events: any EventSink
     package let log: any Log
@@ -23,8 +25,8 @@ package final class ServiceContext: Sendable {
 
     package init(
         store: any Store, uploads: any UploadStore, origin: any Origin, queue: any WriteQueue, delivery: any Delivery,
-        network: any Network,
-        credentials: CredentialKeeper, settings: SettingsBox, clock: any Clock, events: any EventSink, log: any Log,
+        network: any Network, credentials: CredentialKeeper, settings: SettingsBox, expiries: ExpiryLog,
+        clock: any Clock, events: any EventSink, log: any Log,
         digest: @escaping @Sendable ([UInt8]) -> Digest,
         hash: @escaping @Sendable (HashAlgorithm) -> any RunningHash,
         partitionHash: @escaping @Sendable ([UInt8], [UInt8]) -> PartitionID
@@ -37,6 +39,7 @@ package final class ServiceContext: Sendable {
         self.network = network
         self.credentials = credentials
         self.settings = settings
+        self.expiries = expiries
         self.clock = clock
         self.events = events
         self.log = log

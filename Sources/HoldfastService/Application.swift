@@ -90,11 +90,12 @@ struct Application {
 
         let context = ServiceContext(
             store: store, uploads: standard, origin: origin, queue: queue, delivery: deliverer, network: connectivity,
-            credentials: credentials, settings: settings, clock: clock, events: events, log: log,
+            credentials: credentials, settings: settings, expiries: store.expiries, clock: clock, events: events,
+            log: log,
             digest: SHA256.digest(of:), hash: { PassingHash($0) }, partitionHash: { Self.partitionHash($1, key: $0) })
         let readiness = Readiness()
         let counters = Counters(view: view)
-        let flights = Flights()
+        let flights = Flights(expiries: store.expiries)
         let entries = EntryRefresh(context: context, counters: counters)
         let refresher = Refresher(
             store: store, network: connectivity, credentials: credentials, sources: sources, settings: settings,

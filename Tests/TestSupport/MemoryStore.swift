@@ -37,6 +37,8 @@ package final class MemoryStore: Store {
         partitionKey = (0..<32).map { UInt8($0) }
     }
 
+    package let expiries = ExpiryLog()
+
     /// While set, every commit and every new body fails with it.
     package var failure: StoreError? {
         get { state.withLock { $0.failure } }
@@ -62,6 +64,7 @@ package final class MemoryStore: Store {
     package var commits: [(changes: [StoreChange], durable: Bool)] { state.withLock { $0.commits } }
 
     package func commit(_ changes: [StoreChange], durable: Bool) async throws(StoreError) {
+        expiries.note(changes)
         let outcome: Result<Set<EntryKey>, StoreError> = state.withLock { state in
             if let failure = state.failure { return .failure(failure) }
             var touched: Set<EntryKey> = []

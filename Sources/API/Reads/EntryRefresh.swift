@@ -26,7 +26,7 @@ package struct EntryRefresh: EntryRefreshing {
         let copies = (stored?.copies ?? []).filter {
             Selecting.matches($0, request: head.fields) && context.store.holds($0.content)
         }
-        let flight = Flight()
+        let flight = Flight(since: context.expiries.ticket)
         let fetch = Fetch(
             context: context, counters: counters, request: request, policy: request.policy(entry: stored),
             method: .get, fields: request.originFields, revalidate: copies, mayStore: !request.hasSecretParameter,

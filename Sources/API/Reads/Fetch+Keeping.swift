@@ -48,7 +48,7 @@ extension Fetch {
         _ response: OriginResponse, _ times: (request: Double, response: Double), _ lane: LaneStatus, _ flight: Flight,
         ticket: UInt64
     ) async -> Transfer? {
-        if method == .head { await learn(fromHead: response, times) }
+        if method == .head { await learn(fromHead: response, times, flight) }
         let extent = Extent(status: response.status, fields: response.fields)
         let length = response.fields["Content-Length"].flatMap { Int64($0) } ?? extent.map { Int64($0.range.count) }
         let check = digestCheck(response)
@@ -119,11 +119,11 @@ extension Fetch {
     /// Carries the body to its readers and into the store.
     func carry(_ transfer: Transfer, _ flight: Flight) async {
         let (spool, extent, keeping) = (transfer.spool, transfer.extent, transfer.keeping)
-        let isCurrent = { !flight.isInvalidated && context.queue.lane(of: request.key) == transfer.lane }
+        let isCurrent = { isUpToDate(flight) && context.queue.lane(of: request.key) == transfer.lane }
         let keepsCut = keeping.parts != nil
         switch await pump(transfer, keepsCut: keepsCut) {
         case .kept(let content, let last):
-            await keep(keeping, content, extent, last: last, in: spool, isCurrent)
+            await keep(keeping, content, extent, last: last, in: spool, of: flight, isCurrent)
             spool.end(.complete)
         case .passedOn:
             await forget(after: transfer.status)
@@ -155,16 +155,13 @@ extension Fetch {
     /// Commits what came whole, and lets the readers have the `last` piece.
     private func keep(
         _ keeping: Keeping, _ content: Content, _ extent: Extent?, last: [UInt8]?, in spool: Spool,
-        _ isCurrent: () -> Bool
+        of flight: Flight, _ isCurrent: () -> Bool
     ) async {
         switch keeping {
         case .nothing: break
         case .whole(var copy, _):
             copy.content = content
-            // What was asked for before a write may show the state before it.
-            if !isCurrent() { copy.isExpired = true }
-            await commit([.putCopy(request.key, copy)])
-            announce(copy)
+            await keep(copy, of: flight, isCurrent)
             await ListKeeper(
                 context: context, request: request, isDurable: isDurable,
                 earlier: revalidate.first { $0.selecting == copy.selecting }
@@ -178,10 +175,28 @@ extension Fetch {
                 if let last { await spool.append(last) }
                 spool.end(.complete)
             }
-            await complete(parts, isCurrent)
+            await complete(parts, of: flight, isCurrent)
             if !isShort { return }
         }
         if let last { await spool.append(last) }
+    }
+
+    /// Commits a copy, behind `former`. What was asked for before a write may show the state before it: it is stored as expired then, and
+    /// not at all over what is known since.
+    func keep(
+        _ copy: ServerCopy, with former: [StoreChange] = [], of flight: Flight, _ isCurrent: () -> Bool
+    ) async {
+        var copy = copy
+        if !isCurrent() {
+            let known = try? await context.store.entry(request.key)
+            let isReplaced = known?.copies.contains { !$0.isExpired } ?? false
+            if isReplaced, hasExpired(since: flight) { return }
+            copy.isExpired = true
+        }
+        await commit(former + [.putCopy(request.key, copy)])
+        // A write may have been noted while this was committed.
+        if !copy.isExpired, !isCurrent() { await commit([.expire(request.key)]) }
+        announce(copy)
     }
 
     func announce(_ copy: ServerCopy) {
@@ -201,7 +216,7 @@ extension Fetch {
     }
 
     /// Makes a whole copy of parts that have become complete (RFC 9111 3.4).
-    private func complete(_ parts: PartialCopy, _ isCurrent: () -> Bool) async {
+    private func complete(_ parts: PartialCopy, of flight: Flight, _ isCurrent: () -> Bool) async {
         let entry = try? await context.store.entry(request.key)
         let all = entry?.parts.first { $0.validator.hasSameBytes(as: parts.validator) && $0.length == parts.length }
         guard let all, all.isComplete,
@@ -221,10 +236,7 @@ extension Fetch {
             }
             var copy = all.head
             copy.content = try await writer.finish()
-            if isCurrent() {
-                await commit([.putCopy(request.key, copy)])
-                announce(copy)
-            }
+            if isCurrent() { await keep(copy, of: flight, isCurrent) }
         } catch {
             // The parts stay, and serve as well.
             writer.discard()

@@ -129,29 +129,37 @@ struct Fetch: Sendable {
         while let piece = try? await body.next(), !piece.isEmpty {}
     }
 
+    /// Whether nothing has gone to the target since the origin was asked that the answer may be older than.
+    func isUpToDate(_ flight: Flight) -> Bool {
+        !flight.isInvalidated && !hasExpired(since: flight)
+    }
+
+    func hasExpired(since flight: Flight) -> Bool {
+        context.expiries.hasExpired(request.key, since: flight.ticket)
+    }
+
     private func renew(
         _ copy: ServerCopy, by fields: HTTPFields, _ times: (request: Double, response: Double), _ flight: Flight
     ) async {
         var renewed = refreshed(copy, by: fields, times)
-        if flight.isInvalidated { renewed.isExpired = true }
+        if !isUpToDate(flight) { renewed.isExpired = true }
         counters.count(.revalidated)
         if !isUnkept {
-            var changes = [StoreChange.putCopy(request.key, renewed)]
+            var former: [StoreChange] = []
             if renewed.selecting != copy.selecting, Selecting.matches(copy, request: request.head.fields) {
                 // Its Vary has changed: as it was, it would answer requests that it is no longer for.
-                var former = copy
-                former.isExpired = true
-                changes.insert(.putCopy(request.key, former), at: 0)
+                var outdated = copy
+                outdated.isExpired = true
+                former = [.putCopy(request.key, outdated)]
             }
-            await commit(changes)
-            announce(renewed)
+            await keep(renewed, with: former, of: flight) { isUpToDate(flight) }
         }
         flight.land(.renewed(renewed, own: Validation.unstored(fields, in: renewed)))
     }
 
     /// What an answer to HEAD says of stored answers to GET (RFC 9111 4.3.5).
     func learn(
-        fromHead response: OriginResponse, _ times: (request: Double, response: Double)
+        fromHead response: OriginResponse, _ times: (request: Double, response: Double), _ flight: Flight
     ) async {
         guard policy.fetchPolicy == .httpCache, !isUnkept, mayStore else { return }
         if response.status == 404 || response.status == 410 { await commit([.expire(request.key)]) }
@@ -160,7 +168,7 @@ struct Fetch: Sendable {
             entry.copies, byHead: response.fields, request: request.head.fields, requestTime: times.request,
             responseTime: times.response, epoch: context.store.epoch, isShared: isShared,
             targetedFields: request.settings.targetedFields)
-        guard let newest = judged.first else { return }
+        guard let newest = judged.first, isUpToDate(flight) else { return }
         await commit(judged.map { .putCopy(request.key, $0) })
         announce(newest)
     }
@@ -170,7 +178,7 @@ struct Fetch: Sendable {
     ) async {
         let renewed = parts.withHead(refreshed(parts.head, by: fields, times))
         counters.count(.revalidated)
-        if !flight.isInvalidated { await commit([.putParts(request.key, renewed)]) }
+        if isUpToDate(flight) { await commit([.putParts(request.key, renewed)]) }
         flight.land(.renewedParts(renewed))
     }
 

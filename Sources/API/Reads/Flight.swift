@@ -52,8 +52,14 @@ final class Flight: Sendable {
 
     private let state: Mutex<State>
 
+    /// Of the log of expiries, taken before the origin is asked.
+    let ticket: UInt64
+
     /// `retire` takes the flight out of the table, so that nobody joins it any more; called once.
-    init(retire: (@Sendable (Flight) -> Void)? = nil) { state = Mutex(State(retire: retire)) }
+    init(since ticket: UInt64, retire: (@Sendable (Flight) -> Void)? = nil) {
+        self.ticket = ticket
+        state = Mutex(State(retire: retire))
+    }
 
     /// Makes the answer known, with the first asker's reader. Those who ask later join only where `isShareable`: others would
     /// wait for what they can't use.

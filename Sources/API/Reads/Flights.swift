@@ -41,7 +41,10 @@ package final class Flights: Sendable {
     private let unshareable = Mutex<Set<EntryKey>>([])
     private static let noteLimit = 4096
 
-    package init() {}
+    private let expiries: ExpiryLog
+
+    /// `expiries`: what the store has noted of its commits.
+    package init(expiries: ExpiryLog) { self.expiries = expiries }
 
     /// To be taken before the entry is looked up.
     var ticket: UInt64 { state.withLock { $0.endings } }
@@ -53,7 +56,10 @@ package final class Flights: Sendable {
         _ key: Key, wanted: Range<Int64> = 0..<Int64.max, since ticket: UInt64? = nil
     ) -> (flight: Flight, isNew: Bool)? {
         state.withLock { state in
-            let known = state.table[key.entry] ?? [:]
+            // What was asked for before a write is none for who asks after it.
+            let known = (state.table[key.entry] ?? [:]).filter {
+                !expiries.hasExpired(key.entry, since: $0.value.ticket)
+            }
             if let flight = known[key] { return (flight, false) }
             for (other, flight) in known where other.selecting == key.selecting {
                 let start = other.fill?.start ?? 0
@@ -63,7 +69,7 @@ package final class Flights: Sendable {
             }
             if let ticket, state.hasEnded(key.entry, since: ticket) { return nil }
             // Weak: the table may be gone before the flight is.
-            let flight = Flight(retire: { [weak self] in self?.remove($0, key) })
+            let flight = Flight(since: expiries.ticket, retire: { [weak self] in self?.remove($0, key) })
             state.table[key.entry, default: [:]][key] = flight
             return (flight, true)
         }

@@ -69,7 +69,7 @@ extension Read {
         let wanted = partPlan?.wanted ?? 0..<Int64.max
         guard
             let (flight, isNew) = key.map({ flights.join($0, wanted: wanted, since: flightTicket) })
-                ?? (Flight(), true)
+                ?? (Flight(since: context.expiries.ticket), true)
         else { throw LookAgain() }
         counters.miss(request.key)
         let deadline = deadline(stale)
@@ -91,7 +91,7 @@ extension Read {
     func ask(
         alone revalidate: [ServerCopy], stale: StaleUse, forward: CacheStatus.ForwardReason
     ) async throws {
-        let flight = Flight()
+        let flight = Flight(since: context.expiries.ticket)
         let isOwn = isConditional && revalidate.isEmpty && !overlay.isConcerned
         let deadline = deadline(stale)
         await begin(flight, revalidate, part: nil, isOwn: isOwn, deadline)

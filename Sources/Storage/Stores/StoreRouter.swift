@@ -11,6 +11,8 @@ package final class StoreRouter: Store {
     let table: Mutex<RoutingTable>
     private let standard: any Store
     private let view: (any HitView)?
+    /// What commits have expired, in whatever store.
+    package let expiries = ExpiryLog()
 
     /// `standard` has every target that no attached store has.
     package init(_ standard: any Store, view: (any HitView)? = nil) {
@@ -71,6 +73,7 @@ package final class StoreRouter: Store {
     // MARK: Commits
 
     package func commit(_ changes: [StoreChange], durable: Bool) async throws(StoreError) {
+        expiries.note(changes)
         let parts = try table.withLock { (table) throws(StoreError) in
             table.slots.count > 1 ? try Self.split(changes, table) : nil
         }

@@ -18,8 +18,8 @@ struct ManagementFixture {
         let context = ServiceContext(
             store: writes.store, uploads: writes.uploads, origin: writes.origin, queue: writes.queue,
             delivery: delivery, network: writes.network, credentials: CredentialKeeper(), settings: writes.settings,
-            clock: writes.clock,
-            events: Silence(), log: Silence(), digest: { _ in Digest(bytes: [UInt8](repeating: 7, count: 32)) },
+            expiries: writes.store.expiries, clock: writes.clock, events: Silence(), log: Silence(),
+            digest: { _ in Digest(bytes: [UInt8](repeating: 7, count: 32)) },
             hash: { PlainHash($0) },
             partitionHash: { _, _ in PartitionID(high: 1, low: 2) })
         service = ManagementService(

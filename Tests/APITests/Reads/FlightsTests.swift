@@ -33,7 +33,7 @@ struct FlightsTests {
 
     @Test("only a request for the same entry that ended since the ticket counts, or one that is forgotten")
     func endings() throws {
-        let flights = Flights()
+        let flights = Flights(expiries: ExpiryLog())
         let ticket = flights.ticket
         let (flight, isNew) = try #require(flights.join(key("/a"), since: ticket))
         #expect(isNew)

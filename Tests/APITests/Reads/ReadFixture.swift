@@ -145,11 +145,12 @@ struct ReadFixture {
     let settings = SettingsBox(Settings())
     let credentials = CredentialKeeper()
     let counters: Counters
-    let flights = Flights()
+    let flights: Flights
     let service: Service<DictionaryView>
 
     init() {
         store = MemoryStore(view: view)
+        flights = Flights(expiries: store.expiries)
         counters = Counters(view: view)
         let queue = OperationQueue(store: store, clock: clock, events: Silence(), settings: settings)
         let sum: @Sendable ([UInt8]) -> UInt64 = { bytes in
@@ -157,7 +158,8 @@ struct ReadFixture {
         }
         let context = ServiceContext(
             store: store, uploads: MemoryUploads(store: store), origin: origin, queue: queue,
-            delivery: NoDelivery(), network: network, credentials: credentials, settings: settings, clock: clock,
+            delivery: NoDelivery(), network: network, credentials: credentials, settings: settings,
+            expiries: store.expiries, clock: clock,
             events: Silence(), log: Silence(),
             digest: { bytes in
                 Digest(bytes: (0..<32).map { UInt8(truncatingIfNeeded: sum(bytes) >> (UInt64($0 % 8) * 8)) })

@@ -19,9 +19,10 @@ struct WriteFixture {
         uploads = MemoryUploads(store: store)
         let context = ServiceContext(
             store: store, uploads: uploads, origin: origin, queue: queue, delivery: NoDelivery(), network: network,
-            credentials: CredentialKeeper(), settings: settings, clock: clock, events: Silence(), log: Silence(),
+            credentials: CredentialKeeper(), settings: settings, expiries: store.expiries, clock: clock,
+            events: Silence(), log: Silence(),
             digest: MemoryStore.digest(of:), hash: { PlainHash($0) }, partitionHash: { _, _ in .none })
-        service = WriteService(context: context, flights: Flights())
+        service = WriteService(context: context, flights: Flights(expiries: store.expiries))
     }
 
     func key(_ target: String) -> EntryKey { EntryKey(partition: .none, target: Target(unchecked: target)) }
