@@ -170,13 +170,16 @@ final class FakeQueue: DeliveryQueue, WriteQueue {
     }
     func outcome(of id: OperationID, deadline: Double) async -> Operation? { nil }
     func onlineWriteSucceeded(on key: EntryKey) async throws { state.withLock { $0.closed.append(key) } }
-    func record(_ conflict: Conflict) async throws { state.withLock { $0.recorded.append(conflict) } }
+    func record(_ conflict: Conflict, with answer: KeyRecord?) async throws {
+        state.withLock { $0.recorded.append(conflict) }
+    }
     func recordDropped(_ draft: WriteDraft, conflict: Conflict) async throws -> Operation {
         throw Problem(.notFound, "")
     }
     func conflict(of key: EntryKey) -> Conflict? { nil }
     func editedEntries(of partitions: [PartitionID]?) -> Set<EntryKey> { [] }
     func retry(_ id: OperationID) async throws -> Operation { throw Problem(.notFound, "") }
+    func tryAgain(_ stopped: Operation) async throws -> Operation { throw Problem(.notFound, "") }
     func edit(_ id: OperationID, fields: HTTPFields?, body: Content?) async throws -> Operation {
         throw Problem(.notFound, "")
     }

@@ -28,6 +28,7 @@ extension WriteJob {
             }
         }
         var fields: HTTPFields = ["Sync-Operation": latest.id.text]
+        if latest.reason == Reason.serverWins { fields["Sync-Outcome"] = "server-wins" }
         if let temporary = latest.temporaryTarget, !latest.state.isFinal {
             fields["Location"] = originURL(of: temporary)
         }
@@ -97,7 +98,13 @@ extension WriteJob {
     private func send(_ kept: KeptAnswer, operation: Operation?, _ cacheStatus: CacheStatus) async throws {
         var fields = kept.fields
         fields["Sync-Operation"] = operation?.id.text
-        let state = operation.map { context.queue.localEdit(of: $0.lane)?.syncState ?? "synced" }
+        let state =
+            if let operation {
+                context.queue.localEdit(of: operation.lane)?.syncState ?? "synced"
+            } else {
+                // What a conflict was answered with does not tell how the entry stands by now.
+                kept.status < 400 ? nil : context.queue.syncState(of: key)
+            }
         try await send(kept.status, fields, kept.content ?? .empty, syncState: state, cacheStatus)
     }
 

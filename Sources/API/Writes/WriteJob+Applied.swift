@@ -120,7 +120,7 @@ extension WriteJob {
                     status: answer.status,
                     fields: Validation.stripped(answer.fields), content: content)
             }
-            if let change = try keyRecord(record, body) { changes.append(change) }
+            if let record = try keyRecord(record, body) { changes.append(.putKeyRecord(record)) }
         }
         try await context.store.commit(changes, durable: true)
         if isSuccess {

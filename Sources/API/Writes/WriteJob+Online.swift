@@ -111,7 +111,7 @@ extension WriteJob {
     /// No answer came: nothing is queued, what is stored is no longer trusted, and the key remembers (design 4, 5).
     func outcomeUnknown(_ body: SentBody) async throws -> Problem {
         var changes: [StoreChange] = [.expire(key)]
-        if let record = try keyRecord(nil, body) { changes.append(record) }
+        if let record = try keyRecord(nil, body) { changes.append(.putKeyRecord(record)) }
         do {
             try await context.store.commit(changes, durable: true)
         } catch {
@@ -125,12 +125,11 @@ extension WriteJob {
                 : "The write was sent and no answer came. Send it again with the same Idempotency-Key.")
     }
 
-    func keyRecord(_ answer: KeptAnswer?, _ body: SentBody) throws -> StoreChange? {
+    func keyRecord(_ answer: KeptAnswer?, _ body: SentBody) throws -> KeyRecord? {
         guard let clientKey else { return nil }
-        return .putKeyRecord(
-            KeyRecord(
-                partition: key.partition, key: clientKey, fingerprint: try fingerprint(of: body), method: method,
-                target: request.target, answer: answer, base: base, at: context.clock.now))
+        return KeyRecord(
+            partition: key.partition, key: clientKey, fingerprint: try fingerprint(of: body), method: method,
+            target: request.target, answer: answer, base: base, at: context.clock.now)
     }
 
     /// The origin's answer as it is, streamed.

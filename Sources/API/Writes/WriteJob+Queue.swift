@@ -48,7 +48,20 @@ extension WriteJob {
         let isOnline = context.network.state.isOnline
         if let refusal = refusal(isOnline ? policy : offlinePolicy) { throw refusal }
         let operation = try await accept(body, kind, state: .unknown, base: record.base)
-        let wait = preferences.wait ?? (isOnline ? request.settings.laneWait : nil)
+        try await answerOnceSent(operation, isOnline: isOnline)
+    }
+
+    /// A repeat of what has stopped: that is tried again as itself, with all that was merged into it.
+    @inline(never)
+    func tryAgain(_ stopped: Operation) async throws {
+        try checkIsThere()
+        let isOnline = context.network.state.isOnline
+        if request.isProven { context.credentials.offered(request.credentials, for: key.partition) }
+        try await answerOnceSent(try await context.queue.tryAgain(stopped), isOnline: isOnline)
+    }
+
+    private func answerOnceSent(_ operation: Operation, isOnline: Bool) async throws {
+        let wait = isOnline ? laneWait : preferences.wait
         try await answer(for: operation, deadline: wait.map { context.clock.now + $0 })
     }
 

@@ -150,13 +150,29 @@ extension WriteJob {
     ) async throws -> Problem {
         let conflict = try await conflict(refusal, body, server: server, kind: kind)
         if isForbiddenToKeep {
-            return Problem(
+            let problem = Problem(
                 .conflict, "The origin has another version. Nothing of this write was kept.", status: refusal.status,
                 members: [try await originMember(refusal)])
+            if let record = try await record(of: problem, body) {
+                try await context.store.commit([.putKeyRecord(record)], durable: true)
+            }
+            return problem
         }
         if server == nil { try await context.store.commit([.expire(key)], durable: true) }
-        try await context.queue.record(conflict)
-        return try await problem(for: conflict, status: refusal.status, operation: nil)
+        let problem = try await problem(for: conflict, status: refusal.status, operation: nil)
+        try await context.queue.record(conflict, with: try await record(of: problem, body))
+        return problem
+    }
+
+    /// What a repeat gets: executed again it would be sent onto the version that has refused it, and overwrite that. A POST overwrites
+    /// nothing.
+    private func record(of problem: Problem, _ body: SentBody) async throws -> KeyRecord? {
+        guard clientKey != nil, method != .post else { return nil }
+        let path = Substring(exchange.head.target.utf8.prefix { $0 != UInt8(ascii: "?") })
+        let content = try await context.store.makeContent(
+            problem.body(instance: String(path)), for: .operation, at: key.target)
+        let fields: HTTPFields = ["Content-Type": "application/problem+json", "Cache-Control": "no-store"]
+        return try keyRecord(KeptAnswer(status: problem.status, fields: fields, content: content), body)
     }
 
     private func conflict(

@@ -64,12 +64,6 @@ extension WriteJob {
                 .laneStopped, "Retry, change or discard the stopped write first (/cache/operations), or PUT the whole.")
         case .stopped, .empty: break
         }
-        if let clientKey, method == .post,
-            try await context.store.operation(partition: key.partition, key: clientKey)?.state.isStopped ?? false
-        {
-            // The stopped one is tried again as itself, so that it can't be made twice.
-            return try await takePlace(body, kind, deadline: deadline)
-        }
         try await sendNow(body)
     }
 }

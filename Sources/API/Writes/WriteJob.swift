@@ -98,8 +98,9 @@ final class WriteJob: Sendable {
         let fingerprint = try fingerprint(of: sent)
         switch try await context.queue.lookUp(key: clientKey, fingerprint: fingerprint, of: key.partition) {
         case .new: try await perform(sent, deadline: context.clock.now + laneWait)
-        case .unfinished(let operation):
+        case .accepted(let operation):
             try await answer(for: operation, deadline: preferences.wait.map { context.clock.now + $0 })
+        case .stopped(let operation): try await tryAgain(operation)
         case .answered(let kept, let operation): try await replay(kept, operation)
         case .unknownOutcome(let record):
             try await renewed(after: record).perform(sent, deadline: context.clock.now + laneWait)

@@ -37,56 +37,66 @@ extension OperationQueue {
         let name = LaneBook.Name(key, of: partition)
         if let operation = book.withLock({ $0.operation(under: name) }) {
             guard operation.fingerprint(of: key) == fingerprint else { return .reused }
-            return operation.state.isStopped ? .new : .unfinished(operation)
+            return operation.meaningOfRepeat
         }
         let kept = try await storeCall { () async throws(StoreError) in
             try await store.operation(partition: partition, key: key)
         }
+        var dropped: Operation?
         if let kept {
             guard kept.fingerprint(of: key) == fingerprint else { return .reused }
-            switch try await last(of: kept) {
-            case let last? where last.state == .delivered: return .answered(last.receiptAnswer, last)
-            case let last? where !last.state.isFinal && !last.state.isStopped: return .unfinished(last)
-            default: break
+            let last = try await last(of: kept)
+            switch last.state {
+            case .delivered: return .answered(last.receiptAnswer, last)
+            case .superseded, .cancelled: dropped = last
+            // Another write that took its place, which is not tried again by this one's repeat.
+            default: return .accepted(last)
             }
         }
         let record = try await storeCall { () async throws(StoreError) in
             try await store.keyRecord(partition: partition, key: key)
         }
-        guard let record, record.at + settings.current.receiptRetention > clock.now else { return .new }
+        guard let record, record.at + settings.current.receiptRetention > clock.now else {
+            return dropped.map { .accepted($0) } ?? .new
+        }
         guard record.fingerprint == fingerprint else { return .reused }
         guard let answer = record.answer else { return .unknownOutcome(record) }
-        return (200..<300).contains(answer.status) ? .answered(answer, nil) : .new
+        return .answered(answer, nil)
     }
 
-    /// What the operation was replaced by in the end.
-    private func last(of operation: Operation) async throws -> Operation? {
+    /// What the operation was replaced by in the end, as far as that is known.
+    private func last(of operation: Operation) async throws -> Operation {
         var last = operation
-        while last.state == .superseded {
-            guard let id = last.supersededBy else { return nil }
+        while last.state == .superseded, let id = last.supersededBy {
             if let current = self.operation(id) { return current }
             let next = try await storeCall { () async throws(StoreError) in try await store.operation(id) }
-            guard let next else { return nil }
+            guard let next else { break }
             last = next
         }
         return last
+    }
+
+    package func tryAgain(_ stopped: Operation) async throws -> Operation {
+        do { return try await retry(stopped.id) } catch let problem as Problem
+            where problem.code == .notFailed || problem.code == .notFound
+        {
+            // Another repeat, or a hand, may have been faster.
+            let current = try await storeCall { () async throws(StoreError) in try await store.operation(stopped.id) }
+            guard let current, !current.state.isStopped else { throw problem }
+            return current
+        }
     }
 
     /// The operation that a repeat of the draft under its key means; nil where it is to be executed.
     func repeated(_ draft: WriteDraft) async throws -> Operation? {
         guard let key = draft.idempotencyKey else { return nil }
         switch try await lookUp(key: key, fingerprint: draft.fingerprint, of: draft.key.partition) {
-        case .unfinished(let operation): return operation
+        case .accepted(let operation): return operation
+        case .stopped(let operation): return try await tryAgain(operation)
         case .answered(_, let operation): return operation
         case .reused:
             throw Problem(.keyReused, "Send this request with another Idempotency-Key: this one named another request.")
-        case .unknownOutcome: return nil
-        case .new:
-            // A POST that stopped is executed again as itself; a PUT, PATCH or DELETE replaces what stopped.
-            let name = LaneBook.Name(key, of: draft.key.partition)
-            let stopped = book.withLock { $0.operation(under: name) }
-            guard let stopped, stopped.kind == .create || stopped.kind == .action else { return nil }
-            return try await retry(stopped.id)
+        case .unknownOutcome, .new: return nil
         }
     }
 }
@@ -98,6 +108,16 @@ extension Operation {
             return nil
         }
         return fingerprints[index]
+    }
+
+    /// What a repeat of a request that it answers for means, while it is not final. A repeat decides nothing: what is in conflict stays
+    /// so, but for a POST, which overwrites nothing.
+    fileprivate var meaningOfRepeat: KeyLookup {
+        switch state {
+        case .failed: .stopped(self)
+        case .conflict where kind == .create || kind == .action: .stopped(self)
+        default: .accepted(self)
+        }
     }
 
     /// The origin's answer, or where it was found out without one that it is in effect, what the method usually gets.

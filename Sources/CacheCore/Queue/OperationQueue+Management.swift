@@ -15,9 +15,11 @@ extension OperationQueue {
         }
     }
 
-    package func record(_ conflict: Conflict) async throws {
+    package func record(_ conflict: Conflict, with answer: KeyRecord?) async throws {
         try await holding(conflict.key, whole: false) {
-            try await commit(outdated(by: conflict) + [.putConflict(conflict)])
+            var changes = outdated(by: conflict) + [.putConflict(conflict)]
+            if let answer { changes.append(.putKeyRecord(answer)) }
+            try await commit(changes)
         }
     }
 

@@ -83,11 +83,13 @@ package struct LocalEdit: Sendable, Hashable {
 
 /// What an Idempotency-Key means at this moment (design 5).
 package enum KeyLookup: Sendable {
-    /// Never seen, or refused or failed before: execute.
+    /// Never seen, or refused online without a conflict: execute.
     case new
-    /// Not finished: its receipt again.
-    case unfinished(Operation)
-    /// Delivered, or answered online with 2xx within `receiptRetention`.
+    /// Its receipt again: not finished, in conflict, or given up (by hand, for another write, by SERVER_WINS).
+    case accepted(Operation)
+    /// Failed, or a POST in conflict: tried again as itself (`tryAgain`).
+    case stopped(Operation)
+    /// Delivered, or answered online within `receiptRetention` with 2xx or as a conflict.
     case answered(KeptAnswer, Operation?)
     /// An online attempt had no answer: start in `unknown` from this base.
     case unknownOutcome(KeyRecord)
@@ -139,8 +141,8 @@ package protocol WriteQueue: Sendable {
     /// An online write of this target succeeded (2xx): stopped operations of the lane are superseded and open conflicts of the entry closed.
     func onlineWriteSucceeded(on key: EntryKey) async throws
 
-    /// Keeps a conflict of an online write.
-    func record(_ conflict: Conflict) async throws
+    /// Keeps a conflict of an online write, and in the same commit what a repeat under its key is answered with.
+    func record(_ conflict: Conflict, with answer: KeyRecord?) async throws
 
     /// Keeps an online write that the origin refused and SERVER_WINS dropped: a final operation, whose conflict is closed.
     func recordDropped(_ draft: WriteDraft, conflict: Conflict) async throws -> Operation
@@ -162,6 +164,8 @@ package protocol WriteQueue: Sendable {
     // Management (design 5, 6, 9). Each throws `Problem` with the reason.
     /// A stopped one is pending again; one that waits for a time is due at once, whatever Retry-After said.
     func retry(_ id: OperationID) async throws -> Operation
+    /// The same for a repeat of its request: as it is by now, where something else has set it going meanwhile.
+    func tryAgain(_ stopped: Operation) async throws -> Operation
     func edit(_ id: OperationID, fields: HTTPFields?, body: Content?) async throws -> Operation
     /// Discards the edit; `cascade` takes what depends on it too. Unless `force`, `operation-busy` where it may be in effect at the
     /// origin; in any case while it is being sent.
@@ -308,6 +312,9 @@ extension WriteQueue {
     package func syncState(of key: EntryKey) -> String {
         localEdit(of: key)?.syncState ?? (conflict(of: key) == nil ? "synced" : "conflict")
     }
+
+    /// Keeps a conflict of an online write that came without a key.
+    package func record(_ conflict: Conflict) async throws { try await record(conflict, with: nil) }
 
     package func hasEdits(of partition: PartitionID) -> Bool { !editedEntries(of: [partition]).isEmpty }
 

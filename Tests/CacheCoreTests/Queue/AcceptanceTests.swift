@@ -77,7 +77,7 @@ struct AcceptanceTests {
         func found(_ partition: PartitionID) async throws -> OperationID? {
             let found = try await bench.queue.lookUp(
                 key: first.idempotencyKey, fingerprint: first.fingerprints[0], of: partition)
-            guard case .unfinished(let operation) = found else { return nil }
+            guard case .accepted(let operation) = found else { return nil }
             return operation.id
         }
         #expect(try await found(.none) == first.id)
