@@ -78,6 +78,31 @@ def test_K03_client_wins_on_a_delete_deletes(origin, holdfast):
     assert "/items/1" not in origin.documents
 
 
+@pytest.mark.parametrize("decision, decided", [
+    ({"keep": "client"}, {"id": "1", "name": "mine"}),
+    ({"keep": "client", "later": "keep"}, {"id": "1", "name": "mine"}),
+    ({"keep": "merged", "body": {"id": "1", "name": "merged"}}, {"id": "1", "name": "merged"})])
+def test_edits_behind_a_conflict_go_on_from_the_decision(origin, holdfast, decision, decided):
+    edited_offline(origin, holdfast, lambda: holdfast.patch("/items/1", {"name": "mine"}))
+    origin.put("/items/1", {"id": "1", "name": "theirs"})
+    later = receipt(holdfast.patch("/items/1", {"z": 1}))
+    origin.start()
+    answer = holdfast.resolve(holdfast.await_conflict()["id"], decision)
+    assert answer.status == 200, answer
+    holdfast.await_state(later, "delivered")
+    assert origin.json("/items/1") == decided | {"z": 1}
+
+
+def test_what_was_written_behind_a_deletion_is_there_once_the_deletion_is_decided(origin, holdfast):
+    edited_offline(origin, holdfast, lambda: holdfast.delete("/items/1"))
+    origin.put("/items/1", {"id": "1", "name": "theirs"})
+    later = receipt(holdfast.put("/items/1", {"id": "1", "name": "later"}))
+    origin.start()
+    assert holdfast.resolve(holdfast.await_conflict()["id"], {"keep": "client"}).status == 200
+    holdfast.await_state(later, "delivered")
+    assert origin.json("/items/1") == {"id": "1", "name": "later"}
+
+
 def test_K05_a_conflict_is_resolved_with_a_merged_body(origin, holdfast):
     edited_offline(origin, holdfast, put_mine(holdfast))
     origin.put("/items/1", {"id": "1", "name": "theirs"})

@@ -166,9 +166,15 @@ final class FakeQueue: DeliveryQueue, WriteQueue {
     func lookUp(key: String, fingerprint: Digest, of partition: PartitionID) async throws -> KeyLookup { .new }
     func accept(_ draft: WriteDraft) async throws -> Operation {
         state.withLock { $0.accepted.append(draft) }
-        return Fixture.operation(id: "accepted")
+        var accepted = Fixture.operation(id: "accepted")
+        accepted.state = draft.initialState
+        return accepted
     }
-    func outcome(of id: OperationID, deadline: Double) async -> Operation? { nil }
+    func outcome(of id: OperationID, deadline: Double) async -> Operation? {
+        var operation = Fixture.operation(id: id.text)
+        operation.state = .delivered
+        return operation
+    }
     func onlineWriteSucceeded(on key: EntryKey) async throws { state.withLock { $0.closed.append(key) } }
     func record(_ conflict: Conflict, with answer: KeyRecord?) async throws {
         state.withLock { $0.recorded.append(conflict) }

@@ -71,6 +71,24 @@ import Testing
         #expect(origin.methods.prefix(3) == ["GET", "GET", method.rawValue])
     }
 
+    @Test("where edits stand behind the conflict, the decision is delivered before them as one of their lane")
+    func later() async throws {
+        let origin = FakeOrigin { _ in .success((200, ["ETag": "\"E3\""], "{}")) }
+        var behind = Fixture.operation(id: "op2")
+        behind.sequence = 2
+        let queue = FakeQueue([Fixture.operation(id: "op1"), behind])
+        let fixture = Fixture(origin, queue: queue)
+        var conflict = try await conflict(in: fixture)
+        conflict.operationID = OperationID("op1")
+        try await fixture.store.commit([.putConflict(conflict)], durable: true)
+        guard case .resolved = try await Deliverer(fixture.context).resolve(conflict, by: .keepClient) else {
+            Issue.record("not resolved")
+            return
+        }
+        #expect(queue.accepted.map(\.kind) == [.resolution] && queue.accepted[0].precondition == .ifMatch("\"E3\""))
+        #expect(origin.methods == ["GET"] && queue.closed.isEmpty)
+    }
+
     @Test("what the conflict shows is told by its bytes where there is no tag", arguments: [true, false])
     func untagged(isSame: Bool) async throws {
         let origin = FakeOrigin { _ in .success((200, [:], isSame ? #"{"v":1}"# : #"{"v":2}"#)) }

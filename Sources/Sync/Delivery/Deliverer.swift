@@ -73,6 +73,21 @@ package final class Deliverer: Delivery {
     }
 
     package func resolve(_ conflict: Conflict, by resolution: Resolution) async throws -> ResolutionOutcome {
+        let outcome = try await decide(conflict, by: resolution)
+        guard case .queued(let operation) = outcome, operation.state == .pending, context.network.state.isOnline else {
+            return outcome
+        }
+        // It is delivered now, before the edits behind it.
+        let deadline = context.clock.now + context.settings.current.laneWait
+        let settled = await context.queue.outcome(of: operation.id, deadline: deadline) ?? operation
+        switch settled.state {
+        case .delivered: return .resolved
+        case .conflict: return context.queue.conflict(of: conflict.key).map { .conflictAgain($0) } ?? .queued(settled)
+        default: return .queued(settled)
+        }
+    }
+
+    private func decide(_ conflict: Conflict, by resolution: Resolution) async throws -> ResolutionOutcome {
         let deadline = context.clock.now + context.settings.current.laneWait
         guard await context.queue.takeTurn(at: conflict.key, deadline: deadline) else {
             throw Problem(.operationBusy, "Another write of the target is under way. Try again in a moment.")

@@ -40,7 +40,16 @@ package struct Resolver: Sendable {
             return try await again(with: server)
         }
         let write = try await Self.write(resolution, of: conflict, server: server.version, context: context)
+        // The edits behind it go on from the decision, which is delivered before them.
+        if hasLaterEdits {
+            return .queued(try await queue(write, onto: server.version, as: context.makeID(), in: .pending))
+        }
         return try await send(write, server: server)
+    }
+
+    private var hasLaterEdits: Bool {
+        let stopped = conflict.operationID.flatMap { context.queue.operation($0) }
+        return stopped.flatMap { context.queue.nextEdit(after: $0) } != nil
     }
 
     private func look() async -> LookResult {
