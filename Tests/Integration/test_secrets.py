@@ -24,7 +24,12 @@ SECRETS = {  # what a client sends
 }
 QUERY = "client-s3cret-parameter"
 FILE = "Bearer configured-s3cret-credential"
-ANSWERED = "origin-s3cret-cookie"
+ANSWERED = {  # what the origin answers with
+    "Set-Cookie": "sid=origin-s3cret-cookie",
+    "X-CSRF-Token": "origin-s3cret-csrf",
+    "X-XSRF-TOKEN": "origin-s3cret-xsrf",
+    "X-Own-Secret": "origin-s3cret-field",
+}
 MARKS = [b"s3cret", base64.b64encode(b"ann:client-s3cret-proxy"), b"".join(b"%02x" % byte for byte in b"s3cret")]
 PAGES = [
     "/cache", "/cache/mode", "/cache/network", "/cache/policies", "/cache/entries?partition=*",
@@ -73,7 +78,7 @@ def events(holdfast, heard):
 
 def work(origin, holdfast):
     """All that makes entries, operations of every state, conflicts, keys and refusals."""
-    origin.headers.update({"Cache-Control": "max-age=600", "Set-Cookie": f"sid={ANSWERED}"})
+    origin.headers.update({"Cache-Control": "max-age=600", **ANSWERED})
     for n in range(1, 6):
         origin.put(f"/items/{n}", {"id": str(n), "n": n})
     for path in ("/resources/items/1", "/resources/items/2", "/files/items/3", "/resources/items",
@@ -97,7 +102,7 @@ def work(origin, holdfast):
     ]
     assert all(answer.status >= 400 for answer in refused)
     origin.put("/items/2", {"id": "2", "n": 7})
-    origin.order(method="PUT", path="/items/3", status=422, headers={"Set-Cookie": f"sid={ANSWERED}"})
+    origin.order(method="PUT", path="/items/3", status=422, headers=ANSWERED)
     call(holdfast, "PUT", "/cache/network", {"offline": False})
     states = ("delivered", "conflict", "failed", "delivered")
     for identifier, state in zip(accepted, states):

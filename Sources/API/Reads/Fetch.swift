@@ -165,7 +165,7 @@ struct Fetch: Sendable {
         if response.status == 404 || response.status == 410 { await commit([.expire(request.key)]) }
         guard response.status == 200, let entry = try? await context.store.entry(request.key) else { return }
         let judged = Validation.judged(
-            entry.copies, byHead: response.fields, request: request.head.fields, requestTime: times.request,
+            entry.copies, byHead: keepable(response.fields), request: request.head.fields, requestTime: times.request,
             responseTime: times.response, epoch: context.store.epoch, isShared: isShared,
             targetedFields: request.settings.targetedFields)
         guard let newest = judged.first, isUpToDate(flight) else { return }
@@ -186,8 +186,13 @@ struct Fetch: Sendable {
         _ copy: ServerCopy, by fields: HTTPFields, _ times: (request: Double, response: Double)
     ) -> ServerCopy {
         Validation.refreshed(
-            copy, by: fields, request: request.head.fields, requestTime: times.request, responseTime: times.response,
+            copy, by: keepable(fields), request: request.head.fields, requestTime: times.request,
+            responseTime: times.response,
             epoch: context.store.epoch, isShared: isShared, targetedFields: request.settings.targetedFields)
+    }
+
+    private func keepable(_ fields: HTTPFields) -> HTTPFields {
+        Secrets.removed(from: fields, settings: request.settings)
     }
 
     var isShared: Bool { request.key.partition == .none }
@@ -213,7 +218,7 @@ struct Fetch: Sendable {
     /// What will be kept of the answer, its content still empty.
     func copy(of response: OriginResponse, _ times: (request: Double, response: Double)) -> ServerCopy {
         var stored = Validation.stripped(
-            response.fields, isShared: isShared, targetedFields: request.settings.targetedFields)
+            keepable(response.fields), isShared: isShared, targetedFields: request.settings.targetedFields)
         if !stored.contains("Date") { stored["Date"] = HTTPDate(times.response).text }
         return ServerCopy(
             status: response.status, fields: stored,

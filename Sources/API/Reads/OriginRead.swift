@@ -284,7 +284,7 @@ extension Read {
             reader.cancel()
             throw ResourceAnswer.marked(ListOverlay.tooLarge, cacheStatus)
         }
-        let fields = Validation.stripped(fields)
+        let fields = Validation.stripped(Secrets.removed(from: fields, settings: request.settings))
         if let list = try await overlay.composed(bytes, fields: fields) {
             try await serve(composed: list, forwarded: cacheStatus)
             return

@@ -103,7 +103,7 @@ extension WriteJob {
         }
         let mayKeep = isComplete && !isForbiddenToKeep
         var changes = WriteEffects.changes(
-            key: key, method: method, status: answer.status, answerFields: answer.fields,
+            key: key, method: method, status: answer.status, answerFields: keepable(answer.fields),
             // Nothing known of the body is not the same as a body that is empty.
             answerBody: content ?? (isEmpty ? nil : .empty), answerBodyIsComplete: mayKeep,
             answerShowsEdit: showsEdit, sentBody: sent, sentType: request.head.fields["Content-Type"],
@@ -118,7 +118,7 @@ extension WriteJob {
             } else {
                 record = KeptAnswer(
                     status: answer.status,
-                    fields: Validation.stripped(answer.fields), content: content)
+                    fields: Validation.stripped(keepable(answer.fields)), content: content)
             }
             if let record = try keyRecord(record, body) { changes.append(.putKeyRecord(record)) }
         }

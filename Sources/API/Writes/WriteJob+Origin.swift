@@ -38,6 +38,9 @@ struct ServerSight: Sendable {
 
 /// Talking to the origin.
 extension WriteJob {
+    /// What may be kept of an answer's fields.
+    func keepable(_ fields: HTTPFields) -> HTTPFields { Secrets.removed(from: fields, settings: request.settings) }
+
     /// Sends once. Throws where the client's side ends early.
     func transmit(_ method: HTTPMethod, _ fields: HTTPFields, _ body: SentBody) async throws -> Transmission {
         let sent: OriginRequestBody
@@ -127,7 +130,7 @@ extension WriteJob {
                 return nil
             }
             let content = try await store(response.body, for: .operation)
-            let kept = Validation.stripped(response.fields, isShared: key.partition == .none)
+            let kept = Validation.stripped(keepable(response.fields), isShared: key.partition == .none)
             let mayStore = Storability.mayStore(
                 method: .get, requestFields: fields, status: response.status, fields: response.fields, policy: policy,
                 isShared: key.partition == .none, isDelimited: response.isDelimited,

@@ -27,7 +27,7 @@ extension WriteJob {
             throw try await outcomeUnknown(body)
         case .answer(let answer):
             let changes = WriteEffects.changes(
-                key: key, method: method, status: answer.status, answerFields: answer.fields, answerBody: nil,
+                key: key, method: method, status: answer.status, answerFields: keepable(answer.fields), answerBody: nil,
                 answerBodyIsComplete: false, sentBody: nil, sentType: nil, entry: entry,
                 originBase: context.origin.base, requestTime: answer.requestTime, responseTime: answer.responseTime,
                 epoch: context.store.epoch, policy: policy, sentFields: request.head.fields,

@@ -16,7 +16,7 @@ extension WriteJob {
             return try await settleLast(try await transmit(.put, whole.fields, whole.body), body)
         }
         let changes = WriteEffects.changes(
-            key: key, method: method, status: answer.status, answerFields: answer.fields, answerBody: nil,
+            key: key, method: method, status: answer.status, answerFields: keepable(answer.fields), answerBody: nil,
             answerBodyIsComplete: false, sentBody: nil, sentType: nil, entry: entry,
             originBase: context.origin.base, requestTime: answer.requestTime, responseTime: answer.responseTime,
             epoch: context.store.epoch, policy: policy, sentFields: request.head.fields)
@@ -141,7 +141,7 @@ extension WriteJob {
             // The refusal stands, whatever its text would have said.
             content = nil
         }
-        return KeptAnswer(status: answer.status, fields: Validation.stripped(answer.fields), content: content)
+        return KeptAnswer(status: answer.status, fields: Validation.stripped(keepable(answer.fields)), content: content)
     }
 
     /// PRESERVE_CONFLICT: all versions are kept; the problem to answer with.

@@ -31,6 +31,13 @@ package enum Secrets {
         return kept
     }
 
+    /// The fields of an answer that may be kept: none that are secrets, which only the one who asked may have.
+    package static func removed(from fields: HTTPFields, settings: Settings) -> HTTPFields {
+        var kept = fields
+        kept.removeAll { isSecret(field: $0.name, settings: settings) }
+        return kept
+    }
+
     /// The fields for people and logs: secrets as `•`.
     package static func redacted(_ fields: HTTPFields, settings: Settings) -> HTTPFields {
         HTTPFields(

@@ -7,11 +7,13 @@ package struct AnswerKeeper: Sendable {
     package static let recordLimit = 64 << 10
 
     private let store: any Store
+    private let settings: Settings
     private let target: Target
 
     /// `target`: what the answers are about.
-    package init(_ store: any Store, at target: Target) {
-        self.store = store
+    package init(_ context: DeliveryContext, at target: Target) {
+        store = context.store
+        settings = context.settings.current
         self.target = target
     }
 
@@ -22,11 +24,10 @@ package struct AnswerKeeper: Sendable {
         case store(StoreError)
     }
 
-    /// End-to-end fields without Set-Cookie: what is kept of an answer.
-    package static func keptFields(_ fields: HTTPFields) -> HTTPFields {
-        var kept = fields
+    /// End-to-end fields without secrets: what is kept of an answer.
+    package func keptFields(_ fields: HTTPFields) -> HTTPFields {
+        var kept = Secrets.removed(from: fields, settings: settings)
         HopByHop.remove(from: &kept)
-        kept.remove("Set-Cookie")
         return kept
     }
 
@@ -66,6 +67,6 @@ package struct AnswerKeeper: Sendable {
         let content =
             bytes.isEmpty
             ? nil : try? await store.makeContent(Array(bytes.prefix(Self.recordLimit)), for: .operation, at: target)
-        return KeptAnswer(status: response.status, fields: Self.keptFields(response.fields), content: content)
+        return KeptAnswer(status: response.status, fields: keptFields(response.fields), content: content)
     }
 }

@@ -5,9 +5,10 @@ import HTTPModel
 extension Attempt {
     func applied(_ response: OriginResponse, request: OutgoingWrite, sentAt: Double) async -> DeliveryOutcome {
         let received = context.clock.now
+        let keeper = AnswerKeeper(context, at: operation.target)
         let content: Content
         do throws(AnswerKeeper.Failure) {
-            content = try await AnswerKeeper(context.store, at: operation.target).whole(response, for: .operation)
+            content = try await keeper.whole(response, for: .operation)
         } catch .cut {
             return unknown(answer: nil)
         } catch {
@@ -15,13 +16,13 @@ extension Attempt {
             context.log.write(.warning, "an answer could not be kept", [("operation", operation.id.text)])
             let target = operation.kind == .create ? newTarget(response.fields, body: nil) : nil
             return .delivered(
-                answer: KeptAnswer(status: response.status, fields: AnswerKeeper.keptFields(response.fields)),
+                answer: KeptAnswer(status: response.status, fields: keeper.keptFields(response.fields)),
                 newTarget: target, newBase: .unknown,
                 copies: [.expire(operation.lane)] + ServerCopies.lists(of: operation),
                 memberName: target.flatMap { memberName(of: $0, body: nil) })
         }
         let answer = KeptAnswer(
-            status: response.status, fields: AnswerKeeper.keptFields(response.fields),
+            status: response.status, fields: keeper.keptFields(response.fields),
             content: content.length == 0 ? nil : content)
         let sighting = Sighting(
             status: response.status, fields: answer.fields, content: content, requestTime: sentAt,

@@ -74,7 +74,7 @@ package struct Attempt: Sendable {
                 // A portal that says yes has taken the bytes; one that redirects has not passed them on.
                 return (200...299).contains(status) ? unknown(answer: nil) : .notSent
             case .refusedCredential(let response, let another):
-                let answer = await AnswerKeeper(context.store, at: operation.target).record(response)
+                let answer = await AnswerKeeper(context, at: operation.target).record(response)
                 return another
                     ? .retry(at: context.clock.now, answer: answer, reason: nil) : .waitsForCredential
             case .answer(let response):
@@ -96,7 +96,7 @@ package struct Attempt: Sendable {
     }
 
     private func judge(_ response: OriginResponse, request: OutgoingWrite, sentAt: Double) async -> DeliveryOutcome {
-        let keeper = AnswerKeeper(context.store, at: operation.target)
+        let keeper = AnswerKeeper(context, at: operation.target)
         switch AnswerClass(status: response.status, method: request.method) {
         case .applied: return await applied(response, request: request, sentAt: sentAt)
         case .notApplied: return notApplied(await keeper.record(response))

@@ -107,7 +107,7 @@ package struct Resolver: Sendable {
             case .noCredential, .refusedCredential:
                 throw Problem(.credentialUnproven, "The origin asks for another credential.")
             case .answer(let response):
-                let answer = await AnswerKeeper(context.store, at: target).record(response)
+                let answer = await AnswerKeeper(context, at: target).record(response)
                 switch AnswerClass(status: response.status, method: write.method) {
                 case .applied: return try await done(write, status: answer.status)
                 case .gone where write.method == .delete: return try await done(write, status: answer.status)

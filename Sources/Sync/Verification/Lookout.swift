@@ -37,11 +37,13 @@ package struct Lookout: Sendable {
                 response.body.cancel()
                 return .unreadable(status: response.status)
             }
+            let keeper = AnswerKeeper(context, at: target)
             do throws(AnswerKeeper.Failure) {
-                let content = try await AnswerKeeper(context.store, at: target).whole(response, for: .operation)
+                let content = try await keeper.whole(response, for: .operation)
                 return .seen(
                     Sighting(
-                        status: response.status, fields: response.fields, content: content, requestTime: start,
+                        status: response.status, fields: keeper.keptFields(response.fields), content: content,
+                        requestTime: start,
                         responseTime: received, requestFields: asked))
             } catch {
                 return .notNow
