@@ -30,6 +30,7 @@ struct RepeatedWriteTests {
     /// Queues it while offline, and is online again with the write stopped.
     private func queued(_ method: HTTPMethod = .put, stoppedAs state: OperationState) async throws -> Operation {
         try await fixture.know("/items/1", #"{"n":1}"#, etag: "\"1\"")
+        fixture.settings.update { $0.laneWait = 0 }
         fixture.network.force(offline: true)
         #expect(try await send(method).status == 202)
         let sent = try #require(try await fixture.queue.claim(limit: 1, now: fixture.clock.now).first?.operation)
@@ -96,7 +97,7 @@ struct RepeatedWriteTests {
         #expect(reply.status == 202 && reply.json["id"]?.string == stopped.id.text)
         #expect(reply.json["state"]?.string == "conflict" && reply.json["syncState"]?.string == "conflict")
         #expect(reply.json["links"]?["conflict"]?.string == "/cache/conflicts/c1")
-        #expect(try await send(method, prefer: "wait=1").problem?.status == 412)
+        #expect(try await send(method, prefer: "wait=0").problem?.status == 412)
         #expect(fixture.origin.received.isEmpty && fixture.queue.operation(stopped.id) == stopped)
     }
 

@@ -45,7 +45,7 @@ struct RepeatTests {
         #expect(bench.queue.conflict(of: stopped.lane)?.operationID == stopped.id)
     }
 
-    @Test("nor does it after a restart")
+    @Test("a repeat of a write in conflict decides nothing after a restart either")
     func restart() async throws {
         _ = try await bench.write(.put, "/items/1", "{}", key: "K")
         let stopped = try await stop(.conflict)
