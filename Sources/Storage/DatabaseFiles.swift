@@ -156,5 +156,5 @@ struct DatabaseFiles: Sendable {
         try Folder.synchronize(folder)
     }
 
-    private static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
+    static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 }

@@ -39,7 +39,7 @@ package final class SQLiteStore: Store {
         }
     }
 
-    /// The same on a thread of its own, for who may not block.
+    /// The same on a thread of its own, for who may not block. Refuses what `DatabaseFiles.checkPlace` does.
     package static func opening(
         folder: String, name: String, options: StoreOptions, clock: any Clock, log: any Log, view: (any HitView)?
     ) async throws(StoreOpenError) -> SQLiteStore {
@@ -47,6 +47,7 @@ package final class SQLiteStore: Store {
             do throws(FileError) {
                 _ = try ServiceThread {
                     do throws(StoreOpenError) {
+                        try DatabaseFiles(folder: folder, name: name).checkPlace()
                         continuation.resume(
                             returning: .success(
                                 try open(

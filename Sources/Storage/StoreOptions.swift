@@ -62,6 +62,8 @@ package enum StoreOpenError: Error, Sendable, Hashable, CustomStringConvertible 
     case newerVersion(Int)
     /// The file is no store of Holdfast's; it was left as it is.
     case foreign
+    /// No database may lie there, for what `reason` says to who asked for it.
+    case misplaced(reason: String)
     case failed(reason: String)
     /// A side of a mirrored store could not be opened.
     indirect case side(StoreSide, StoreOpenError)
@@ -72,6 +74,7 @@ package enum StoreOpenError: Error, Sendable, Hashable, CustomStringConvertible 
         case .newerVersion(let version):
             "a later version of Holdfast made the store (format \(version), known here: \(Schema.version)); start that one"
         case .foreign: "the file is no store of Holdfast's"
+        case .misplaced(let reason): reason
         case .failed(let reason): "the store can't be opened: \(reason)"
         case .side(let side, let error): "\(side.rawValue): \(error)"
         }

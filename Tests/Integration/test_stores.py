@@ -256,3 +256,21 @@ def test_a_store_that_the_configuration_no_longer_names_is_gone(origin, holdfast
     holdfast.config["stores"] = []
     holdfast.restart()
     assert stores(holdfast) == {"default": "started", "later": "started"}
+
+
+@pytest.mark.parametrize(
+    "name", ["holdfast.sqlite-wal", "holdfast.sqlite-shm", "holdfast.users.sqlite-wal", "holdfast.users.sqlite.lock",
+             "holdfast.users.sqlite.partition.key", "partition.key", "lock", "reserve", "stores.json", "link.sqlite"])
+def test_no_attaching_deletes_a_file_of_another_store(origin, holdfast, name):
+    assert attach(holdfast, location={"primary": "."}).status == 201
+    data = pathlib.Path(holdfast.data)
+    (data / "link.sqlite").symlink_to(data / "holdfast.sqlite")
+    origin.stop()
+    writes = [receipt(holdfast.put(target, {"v": 1})) for target in ("/other/1", "/users/1")]
+    for more in ({}, {"overwriteIncompatible": True}):
+        refused = attach(holdfast, "z", ["/z/**"], location={"primary": "."}, fileName=name, **more)
+        assert (refused.status, refused.json()["type"]) == (409, "/problems/store-unusable"), refused
+        assert refused.json()["detail"].endswith(("fileName.", "itself."))
+    holdfast.kill()
+    holdfast.start()
+    assert {o["id"] for o in holdfast.operations()} == set(writes)

@@ -68,8 +68,8 @@ extension ProblemCode {
         case .storeExists: ("The name of a store is taken.", "Detach that store, or choose another name.")
         case .storeUnusable:
             (
-                "The files are in use by another process, or are no store of this version.",
-                "End the other process, or attach with overwriteIncompatible to delete what is there."
+                "The files are in use, are no store of this version, or bear a name of files that Holdfast keeps beside a store.",
+                "Detach or end what uses them, attach with overwriteIncompatible to delete what is there, or choose another fileName."
             )
         case .locationNotAllowed:
             ("The folder or file lies outside of storeRoots.", "Choose one inside, or add a root to the configuration.")

@@ -258,6 +258,9 @@ final class StoreManager: StoreKeeping {
     }
 
     private func makeStore(_ request: StoreRequest) async throws -> any Store {
+        guard !StoreRegister.isOwn(request.file) else {
+            throw Problem(.storeUnusable, "The list of stores has this name. Choose another fileName.")
+        }
         var options = options
         options.maxStoreSize = request.maxStoreSize ?? options.maxStoreSize
         options.mode = request.mode ?? mode
@@ -282,6 +285,7 @@ final class StoreManager: StoreKeeping {
         case .inUse: Problem(.storeUnusable, "It is in use, here or by another process.")
         case .newerVersion, .foreign:
             Problem(.storeUnusable, "\(error). overwriteIncompatible deletes it and makes a new one.")
+        case .misplaced(let reason): Problem(.storeUnusable, reason)
         case .failed: Problem(.storeUnusable, "\(error).")
         case .side(let side, let error): problem(error).at(side)
         }

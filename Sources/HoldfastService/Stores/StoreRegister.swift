@@ -15,7 +15,15 @@ struct StoreRegister: Sendable {
 
     private let path: String
 
-    init(data: String) { path = data + "/stores.json" }
+    private static let fileName = "stores.json"
+
+    init(data: String) { path = data + "/" + Self.fileName }
+
+    /// Whether a file of the name would be the list, or the one that takes its place. In any case: to some file systems that makes no
+    /// difference.
+    static func isOwn(_ name: String) -> Bool {
+        [fileName, DurableFile.temporary(fileName)].contains { $0.equalsIgnoringASCIICase(name) }
+    }
 
     /// Empty where there is no file. Throws a text where it can't be used.
     func read() throws(ConfigurationError) -> [Record] {
@@ -57,9 +65,12 @@ struct StoreRegister: Sendable {
 
 /// Small files that are replaced whole.
 enum DurableFile {
+    /// Where the new one is written.
+    static func temporary(_ path: String) -> String { path + ".new" }
+
     /// False where it could not be done; the old one stays then.
     static func replace(_ path: String, with bytes: [UInt8]) -> Bool {
-        let temporary = path + ".new"
+        let temporary = temporary(path)
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return false }
         var written = 0

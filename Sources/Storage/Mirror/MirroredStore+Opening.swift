@@ -21,7 +21,7 @@ extension MirroredStore {
             do throws(StoreOpenError) {
                 try await plan.open(side, in: &state, clock: clock, log: log, view: view)
             } catch {
-                if plan.isStrict || plan.role == .extension || error == .inUse {
+                if plan.isStrict || plan.role == .extension || error.staysSo {
                     await state.closeSides()
                     throw .side(side, error)
                 }
@@ -111,6 +111,16 @@ extension MirroredStore {
     }
 }
 
+extension StoreOpenError {
+    /// Whether a side is refused rather than left out for a while.
+    fileprivate var staysSo: Bool {
+        switch self {
+        case .inUse, .misplaced: true
+        default: false
+        }
+    }
+}
+
 extension MirroredStore.State {
     var sides: [SQLiteStore] { [primary, mirror].compactMap { $0 } }
 
@@ -130,6 +140,7 @@ extension MirrorPlan {
         _ side: StoreSide, in state: inout MirroredStore.State, clock: any Clock, log: any Log, view: (any HitView)?
     ) async throws(StoreOpenError) {
         guard let files = files(side) else { throw .failed(reason: "an app names a primary location") }
+        try files.checkPlace()
         do throws(FileError) {
             try Folder.makeAll(files.folder)
             let other = self.files(side == .primary ? .mirror : .primary)

@@ -1,9 +1,10 @@
 import CacheCore
 import Glibc
 import HTTPModel
-import Storage
 import TestSupport
 import Testing
+
+@testable import Storage
 
 @Suite struct `Named stores` {
     private let folder = TemporaryFolder()
@@ -12,6 +13,23 @@ import Testing
         try SQLiteStore.open(
             folder: folder.path, name: name, options: StoreOptions(overwritesIncompatible: overwrites),
             clock: ManualClock(), log: SilentLog())
+    }
+
+    /// What attaching one there is refused with.
+    private func refusal(_ name: String, in place: String = "", overwrites: Bool) async -> StoreOpenError? {
+        do throws(StoreOpenError) {
+            let store = try await SQLiteStore.opening(
+                folder: folder.path + place, name: name, options: StoreOptions(overwritesIncompatible: overwrites),
+                clock: ManualClock(), log: SilentLog(), view: nil)
+            await store.close()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func isMisplaced(_ error: StoreOpenError?) -> Bool {
+        if case .misplaced = error { true } else { false }
     }
 
     private func write(_ text: String, to name: String) {
@@ -53,6 +71,51 @@ import Testing
         let again = try open("one.sqlite", overwrites: true)
         #expect(again.partitionKey == store.partitionKey)
         await again.close()
+    }
+
+    @Test(arguments: [false, true])
+    func `No file beside a store is taken for a database, nor is it deleted`(overwrites: Bool) async throws {
+        let stores = [try folder.open(), try open("one.sqlite"), try open("two.sqlite")]
+        for store in stores {
+            let content = try await store.makeContent([UInt8](repeating: 7, count: 100_000), for: .copy)
+            let key = EntryKey(partition: .none, target: Target(unchecked: "/a"))
+            try await store.commit([.putCopy(key, sampleCopy(content))], durable: true)
+        }
+        let names = Folder.names(folder.path).filter { !["holdfast.sqlite", "one.sqlite", "two.sqlite"].contains($0) }
+        #expect(names.count > 10)
+        let others = [
+            "one.sqlite-journal", "lock", "LOCK", "seat.7", "one.sqlite.seat.0", "one.sqlite.suspect",
+            "one.sqlite.salvage",
+            "holdfast.sqlite.damaged.1", "copy", "opening", "delivery", "app", "partition.key.new", "HOLDFAST.sqlite",
+        ]
+        for name in names + others {
+            #expect(isMisplaced(await refusal(name, overwrites: overwrites)), "\(name)")
+        }
+        for place in ["/bodies", "/one.sqlite.bodies/x", "/uploads/x/y"] {
+            #expect(isMisplaced(await refusal("new.sqlite", in: place, overwrites: overwrites)), "\(place)")
+        }
+        #expect(Set(names).isSubset(of: Folder.names(folder.path)))
+        for store in stores { await store.close() }
+    }
+
+    @Test(arguments: [false, true])
+    func `A database is not opened under a second name, whichever leads to it`(overwrites: Bool) async throws {
+        let store = try folder.open()
+        let database = folder.path + "/holdfast.sqlite"
+        #expect(symlink(database, folder.path + "/soft.sqlite") == 0)
+        #expect(link(database, folder.path + "/hard.sqlite") == 0)
+        #expect(mkdir(folder.path + "/elsewhere", 0o700) == 0)
+        #expect(symlink(database, folder.path + "/elsewhere/holdfast.sqlite") == 0)
+        for (name, place) in [("soft.sqlite", ""), ("hard.sqlite", ""), ("holdfast.sqlite", "/elsewhere")] {
+            #expect(isMisplaced(await refusal(name, in: place, overwrites: overwrites)), "\(name)")
+        }
+        await store.close()
+    }
+
+    @Test func `Names that only remind of those files are taken`() async {
+        for name in ["holdfast.app.sqlite", "locks", "seat", "notes.damaged", "wal", "my-lock"] {
+            #expect(await refusal(name, overwrites: false) == nil)
+        }
     }
 
     @Test func `A store is opened once at a time under each of its names`() async throws {
