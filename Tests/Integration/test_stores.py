@@ -258,6 +258,28 @@ def test_a_store_that_the_configuration_no_longer_names_is_gone(origin, holdfast
     assert stores(holdfast) == {"default": "started", "later": "started"}
 
 
+@pytest.mark.parametrize("paths", [["/users/*"], ["/users/1"], ["/users/**"]])
+def test_no_store_takes_writes_over_that_wait_in_a_detached_one(origin, holdfast, paths):
+    attach(holdfast)
+    origin.stop()
+    first = receipt(holdfast.put("/users/1", {"v": "old"}))
+    assert holdfast.call("DELETE", "/cache/stores/users?leave=true").status == 204
+    assert attach(holdfast, "other", paths).status == 201
+    for _ in range(2):
+        refused = holdfast.put("/users/1", {"v": "new"})
+        assert (refused.status, refused.json()["type"]) == (503, "/problems/store-detached")
+        assert "users" in refused.json()["detail"]
+        receipt(holdfast.put("/users/2", {"v": "new"}))
+        holdfast.restart()
+    assert attach(holdfast, "again", paths, fileName="holdfast.users.sqlite").status == 201
+    last = receipt(holdfast.put("/users/1", {"v": "new"}))
+    origin.start()
+    for identifier in {first, last}:
+        holdfast.await_state(identifier, "delivered")
+    assert origin.json("/users/1")["v"] == "new"
+    assert holdfast.put("/users/1", {"v": "newest"}).status == 200
+
+
 @pytest.mark.parametrize(
     "name", ["holdfast.sqlite-wal", "holdfast.sqlite-shm", "holdfast.users.sqlite-wal", "holdfast.users.sqlite.lock",
              "holdfast.users.sqlite.partition.key", "partition.key", "lock", "reserve", "stores.json", "link.sqlite"])

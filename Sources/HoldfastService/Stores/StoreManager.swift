@@ -244,12 +244,26 @@ final class StoreManager: StoreKeeping {
             await store.close()
             throw error
         }
+        // What waited in the same files under another name is in the queue again.
+        let former = records.withLock { $0 }.filter { $0.isDetached && hasSameFiles($0.request, request) }.map(
+            \.request.name)
+        for name in former { router.forgetWaiting(in: name) }
         records.withLock { records in
-            records.removeAll { $0.request.name == request.name }
+            records.removeAll { $0.request.name == request.name || former.contains($0.request.name) }
             records.append(.init(request: request, isConfigured: isConfigured))
         }
         announce(request.name)
         log.write(.info, "store attached", [("name", request.name), ("type", request.type.rawValue)])
+    }
+
+    private func hasSameFiles(_ one: StoreRequest, _ other: StoreRequest) -> Bool {
+        func paths(_ request: StoreRequest) -> [String] {
+            let folders = [request.role == .app ? request.location ?? locations.usual : nil, request.mirror]
+            return folders.map { folder in
+                folder.flatMap { try? locations.resolve($0) }.map { $0 + "/" + request.file } ?? ""
+            }
+        }
+        return zip(paths(one), paths(other)).allSatisfy { $0.hasSameBytes(as: $1) }
     }
 
     private func announce(_ name: String) {

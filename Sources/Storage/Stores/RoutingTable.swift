@@ -38,15 +38,18 @@ struct RoutingTable: Sendable {
 
     func index(named name: String) -> Int? { slots.firstIndex { $0.name == name } }
 
-    /// The slot that has the target: one that holds a record of it, else the most specific pattern's, else the default.
+    /// The slot that has the target: one that holds a record of it, there or away, else the most specific pattern's, of one that is
+    /// there before one that is not, else the default.
     func index(of target: Target) -> Int {
         guard slots.count > 1 else { return 0 }
         if let holders = pinned[target], let holder = holders.keys.min() { return holder }
+        if let holder = slots.firstIndex(where: { !$0.isServing && $0.waiting.contains(target) }) { return holder }
         let path = target.path
-        var best = (index: 0, specificity: -1)
+        var best = (index: 0, rank: (-1, 0))
         for (index, slot) in slots.enumerated().dropFirst() {
-            for pattern in slot.patterns where pattern.matches(path) && pattern.specificity > best.specificity {
-                best = (index, pattern.specificity)
+            for pattern in slot.patterns where pattern.matches(path) {
+                let rank = (pattern.specificity, slot.store == nil ? 0 : 1)
+                if rank > best.rank { best = (index, rank) }
             }
         }
         return best.index

@@ -71,6 +71,17 @@ extension StoreRouter {
         invalidateView()
     }
 
+    /// Expects no operation from a detached store any longer: another one has its files.
+    package func forgetWaiting(in name: String) {
+        table.withLock { table in
+            guard let index = table.index(named: name), table.slots[index].store == nil else { return }
+            table.change(index) { slot in
+                slot.waiting = []
+                slot.opening += 1
+            }
+        }
+    }
+
     /// Whether the store is there, started or not.
     package func store(named name: String) -> (any Store)? {
         table.withLock { table in table.index(named: name).flatMap { table.slots[$0].store } }

@@ -148,6 +148,64 @@ import Testing
         await router.close()
     }
 
+    @Test(arguments: [true, false], ["/b/*", "/b/1", "/b/**"])
+    func `No other store takes a target over whose queued write waits in one that is away`(
+        detaching: Bool, pattern: String
+    ) async throws {
+        let (router, other) = try await open()
+        let write = operation(1, at: "/b/1")
+        try await router.commit([.putOperation(write)], durable: true)
+        router.stop("other", detaching: detaching, try await router.image(of: "other"))
+        let third = TemporaryFolder()
+        _ = try await router.put("third", patterns: [PathPattern(pattern)], store: try third.open(), isStarted: true)
+        let place = router.place(of: write.target)
+        #expect(place.store == "other" && place.hasWaitingWrite)
+        await #expect(throws: StoreError.detached) {
+            try await router.commit([.putOperation(operation(2, at: "/b/1"))], durable: true)
+        }
+        if detaching {
+            await other.close()
+            _ = try await router.put(
+                "other", patterns: [PathPattern("/b/**")], store: try folders.1.open(), isStarted: true)
+        } else {
+            _ = try await router.start("other")
+        }
+        #expect(router.place(of: write.target).access == .open)
+        var done = write
+        done.state = .delivered
+        done.finishedAt = 1
+        try await router.commit([.putOperation(done)], durable: true)
+        #expect(router.place(of: write.target).store == (pattern == "/b/**" ? "other" : "third"))
+        await router.close()
+    }
+
+    @Test func `A store that is there goes before one of equal patterns that is detached`() async throws {
+        let (router, other) = try await open()
+        router.stop("other", detaching: true, .empty)
+        await other.close()
+        let third = TemporaryFolder()
+        _ = try await router.put("third", patterns: [PathPattern("/b/**")], store: try third.open(), isStarted: true)
+        #expect(router.place(of: Target(unchecked: "/b/1")).store == "third")
+        await router.close()
+    }
+
+    @Test func `What waited in a store waits no longer once its files have another name`() async throws {
+        let (router, other) = try await open()
+        let write = operation(1, at: "/b/1")
+        try await router.commit([.putOperation(write)], durable: true)
+        router.stop("other", detaching: true, try await router.image(of: "other"))
+        await other.close()
+        _ = try await router.put(
+            "renamed", patterns: [PathPattern("/b/**")], store: try folders.1.open(), isStarted: true)
+        router.forgetWaiting(in: "other")
+        var done = write
+        done.state = .delivered
+        done.finishedAt = 1
+        try await router.commit([.putOperation(done)], durable: true)
+        #expect(router.place(of: write.target).store == "renamed")
+        await router.close()
+    }
+
     @Test func `A body that was put elsewhere before the store came is brought to it`() async throws {
         let router = StoreRouter(try folders.0.open())
         let bytes = [UInt8](repeating: 5, count: 50_000)
