@@ -296,3 +296,38 @@ def test_no_attaching_deletes_a_file_of_another_store(origin, holdfast, name):
     holdfast.kill()
     holdfast.start()
     assert {o["id"] for o in holdfast.operations()} == set(writes)
+
+
+@pytest.mark.parametrize("who", [{}, {"authorization": "Bearer a"}, {"authorization": "Basic YTpi"}])
+@pytest.mark.parametrize("size", [0, 1, 4_000, 20_000, 70_000, 1_000_000])
+@pytest.mark.parametrize("is_online", [True, False])
+def test_an_upload_is_the_body_of_a_write_to_any_store(origin, holdfast_with, size, who, is_online):
+    holdfast = holdfast_with(partitionBy=[{"path": "/users/**", "part": {"basic": "user"}}])
+    attach(holdfast)
+    body = os.urandom(size)
+    origin.put("/users/0", {})
+    # What has part of an identity is used once the origin has accepted the rest.
+    assert holdfast.get("/users/0", **who).status == 200
+    if not is_online:
+        origin.stop()
+    for target in ("/users/1", "/other/1"):
+        begun = holdfast.call(
+            "POST", "/cache/uploads", body, {"Content-Type": "a/b", "Upload-Length": str(size), **who})
+        assert begun.status == 201, begun
+        upload = begun.headers["Location"].split("/")[-1]
+        stranger = {"Upload": upload, "Authorization": "Bearer other"}
+        assert holdfast.call("PUT", f"/files{target}", None, stranger).json()["type"] == "/problems/not-found"
+        answer = holdfast.call("PUT", f"/files{target}", None, {"Upload": upload, **who})
+        assert answer.status in ((200, 201, 204) if is_online else (202,)), answer
+    if not is_online:
+        for target in ("/users/1", "/other/1"):
+            assert holdfast.call("GET", f"/files{target}", None, who).body == body
+        holdfast.kill()
+        holdfast.start()
+        assert holdfast.call("GET", "/files/users/1", None, who).body == body
+        origin.start()
+        holdfast.call("POST", "/cache/sync?wait=1")
+        holdfast.get("/users/0", **who, sync_policy="fetch-policy=FETCH_FROM_SERVICE")
+        holdfast.get("/other/0", **who, sync_policy="fetch-policy=FETCH_FROM_SERVICE")
+    for target in ("/users/1", "/other/1"):
+        eventually(lambda: [r.body for r in origin.seen("PUT") if r.path == target] == [body])

@@ -29,7 +29,12 @@ struct BodyReader: Sendable {
     /// `mayStream`: a body that is too large to be kept aside may stay at the client. `isForbiddenToKeep`: nothing may reach the
     /// disk. Throws `too-large`, `bad-request` where a digest of the client's is wrong, and errors of exchange and store.
     func read(mayStream: Bool, isForbiddenToKeep: Bool = false) async throws -> SentBody {
-        if let uploaded { return .stored(try await checked(uploaded)) }
+        if let uploaded {
+            let content = try await checked(uploaded)
+            // A short body belongs to the row that refers to it, in whichever store that is.
+            guard content.length <= Self.memoryLimit else { return .stored(content) }
+            return .bytes(try await context.store.bytes(of: content, limit: content.length))
+        }
         let check = try DigestCheck(exchange.head.fields, context.hash)
         let length = exchange.head.bodyLength
         if length == 0 {
