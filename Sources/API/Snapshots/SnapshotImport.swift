@@ -101,6 +101,7 @@ private struct SnapshotReader {
             header = found
         case .entry(let found, let key):
             guard header != nil, entry == nil else { throw flaw("it comes before a body is whole, or the header") }
+            try checkStore(of: found.key.target)
             try check(found, key ?? header?.partitionKey)
             entry = aged(found)
             copy = 0
@@ -115,6 +116,14 @@ private struct SnapshotReader {
         }
         hash.update(bytes + [UInt8(ascii: "\n")])
         number += 1
+    }
+
+    private func checkStore(of target: Target) throws {
+        let place = store.place(of: target)
+        guard place.access == .passing(.storeDetached) else { return }
+        throw Problem(
+            .storeDetached,
+            "Line \(number + 1) belongs to the store \(place.store). Attach or start it, and send the snapshot again.")
     }
 
     private func check(_ entry: Entry, _ key: [UInt8]?) throws {

@@ -30,9 +30,9 @@ extension Problem {
             Problem(.storeFull, "Nothing was kept. Deliver or discard queued writes, or raise maxStoreSize.")
         case .tooLarge:
             Problem(.tooLarge, "The store can never hold a body of this size. Raise maxStoreSize or send less.")
-        case .failed, .closed:
+        case .failed:
             Problem(.storeFailed, "Nothing was kept. The log says why; try again when the disk is in order.")
-        case .detached:
+        case .detached, .closed:
             Problem(
                 .storeDetached, "The store of this target was just attached, detached or stopped. Send it again.",
                 fields: ["Retry-After": "0"])
