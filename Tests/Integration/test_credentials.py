@@ -41,6 +41,27 @@ def test_a_refused_credential_stops_the_lanes_of_its_identity_alone(origin, hold
     assert len([r for r in origin.seen("PUT") if r.status < 300]) == 45
 
 
+def test_what_was_written_without_a_credential_goes_on_once_the_origin_asks_for_none(origin, holdfast):
+    offline(holdfast)
+    identifier = receipt(holdfast.put("/nobody/1", {"n": 1}))
+    origin.order(method="PUT", path="/nobody/1", status=401)
+    offline(holdfast, False)
+    holdfast.await_state(identifier, "delivered")
+    assert [r.status for r in origin.seen("PUT")][0] == 401
+
+
+def test_what_waited_for_a_configured_credential_goes_on_without_where_there_is_none_any_more(
+        origin, holdfast_with, tmp_path):
+    holdfast = holdfast_with(credentials=[{"header": "Authorization", "file": str(tmp_path / "none")}])
+    offline(holdfast)
+    identifier = receipt(holdfast.put("/nobody/1", {"n": 1}))
+    offline(holdfast, False)
+    eventually(lambda: holdfast.operation(identifier).get("reason") == "credential")
+    holdfast.config["credentials"] = []
+    holdfast.restart()
+    holdfast.await_state(identifier, "delivered")
+
+
 def test_after_a_restart_each_waits_for_its_own_and_says_so(origin, holdfast):
     offline(holdfast)
     waiting = {credential: receipt(holdfast.put(path, {"n": 1}, authorization=credential))

@@ -260,6 +260,16 @@ import Testing
         }
     }
 
+    @Test("what was written without a credential is tried again where the origin asks for one", arguments: [401, 407])
+    func anybodys(status: Int) async {
+        let fixture = Fixture(FakeOrigin { _ in .success((status, [:], "")) })
+        guard case .retry(let due, let answer, nil) = await fixture.attempt(Fixture.operation()) else {
+            Issue.record("not tried again")
+            return
+        }
+        #expect(due > fixture.context.clock.now && answer?.status == status)
+    }
+
     @Test("U05: where the renewed value can't be had, the write waits and stays")
     func noRenewal() async {
         let fixture = Fixture(FakeOrigin { _ in .success((401, [:], "")) }, secret: { nil })

@@ -75,8 +75,10 @@ package struct Attempt: Sendable {
                 return (200...299).contains(status) ? unknown(answer: nil) : .notSent
             case .refusedCredential(let response, let another):
                 let answer = await AnswerKeeper(context, at: operation.target).record(response)
-                return another
-                    ? .retry(at: context.clock.now, answer: answer, reason: nil) : .waitsForCredential
+                if another { return .retry(at: context.clock.now, answer: answer, reason: nil) }
+                // Nobody will come with another one for what was written without: it is tried again, ever later.
+                let isAnybodys = operation.partition == .none && !context.sources.isConfigured
+                return isAnybodys ? notApplied(answer) : .waitsForCredential
             case .answer(let response):
                 if AnswerClass(status: response.status, method: request.method) == .follow,
                     let next = redirectTarget(response, at: target)

@@ -212,12 +212,13 @@ package final class Deliverer: Delivery {
     /// Nothing is due: sets the timer, forgets what no drain needs any more.
     private func rest(now: Double) {
         if let due = context.queue.nextDue(now: now) { arm(at: due) }
-        if context.sources.isConfigured {
-            let waiting = context.queue.partitionsWithoutCredential
-            if !waiting.isEmpty {
-                Task { await self.lookForCredentials(of: waiting) }
-                arm(at: now + Self.pause)
-            }
+        let waiting = context.queue.partitionsWithoutCredential
+        if context.sources.isConfigured, !waiting.isEmpty {
+            Task { await self.lookForCredentials(of: waiting) }
+            arm(at: now + Self.pause)
+        } else if waiting.contains(.none) {
+            // They waited for one that was configured then.
+            context.queue.credentialArrived(for: .none)
         }
         guard guarded.withLock({ $0.isIdle }) else { return }
         memory.keepCollections(only: context.queue.collectionsOfCreates)
