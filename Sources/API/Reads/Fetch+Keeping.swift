@@ -161,7 +161,8 @@ extension Fetch {
         case .nothing: break
         case .whole(var copy, _):
             copy.content = content
-            await keep(copy, of: flight, isCurrent)
+            // An older list says nothing of what its members are by now.
+            guard await keep(copy, of: flight, isCurrent) else { break }
             await ListKeeper(
                 context: context, request: request, isDurable: isDurable,
                 earlier: revalidate.first { $0.selecting == copy.selecting }
@@ -182,21 +183,24 @@ extension Fetch {
     }
 
     /// Commits a copy, behind `former`. What was asked for before a write may show the state before it: it is stored as expired then, and
-    /// not at all over what is known since.
+    /// not at all over what is known since. Whether it was stored as fresh as it came.
+    @discardableResult
     func keep(
         _ copy: ServerCopy, with former: [StoreChange] = [], of flight: Flight, _ isCurrent: () -> Bool
-    ) async {
+    ) async -> Bool {
         var copy = copy
         if !isCurrent() {
             let known = try? await context.store.entry(request.key)
             let isReplaced = known?.copies.contains { !$0.isExpired } ?? false
-            if isReplaced, hasExpired(since: flight) { return }
+            if isReplaced, hasExpired(since: flight) { return false }
             copy.isExpired = true
         }
         await commit(former + [.putCopy(request.key, copy)])
         // A write may have been noted while this was committed.
-        if !copy.isExpired, !isCurrent() { await commit([.expire(request.key)]) }
+        let isOvertaken = !copy.isExpired && !isCurrent()
+        if isOvertaken { await commit([.expire(request.key)]) }
         announce(copy)
+        return !copy.isExpired && !isOvertaken
     }
 
     func announce(_ copy: ServerCopy) {

@@ -43,8 +43,7 @@ package struct Lookout: Sendable {
                 return .seen(
                     Sighting(
                         status: response.status, fields: keeper.keptFields(response.fields), content: content,
-                        requestTime: start,
-                        responseTime: received, requestFields: asked))
+                        requestTime: start, responseTime: received, requestFields: asked))
             } catch {
                 return .notNow
             }

@@ -64,6 +64,28 @@ struct OvertakenReadTests {
         #expect(copy.status == status && copy.etag == "\"2\"" && !copy.isExpired)
     }
 
+    @Test("a list that is older than a write says nothing of what its members are by now", arguments: [true, false])
+    func list(isOvertaken: Bool) async throws {
+        fixture.settings.update { $0.collections = [CollectionRule(path: PathPattern("/items"))] }
+        try await fixture.know("/items/2", "{\"id\":2}", ["ETag": "\"2\""])
+        let latch = latch
+        fixture.origin.answer { (_: OriginRequest) async throws(OriginError) in
+            await latch.wait()
+            return OriginResponse(
+                status: 200, fields: ["Content-Type": "application/json", "Cache-Control": "max-age=60"],
+                body: PacedBody([Array("[{\"id\":1}]".utf8)]))
+        }
+        let read = fixture.start(fixture.exchange("/resources/items"))
+        await eventually { fixture.origin.requests.count == 1 }
+        if isOvertaken { try await fixture.store.commit([.expirePath(.none, path: "/items")], durable: true) }
+        latch.open()
+        _ = await read.answer()
+        await eventually { fixture.flights.count == 0 }
+        let member = try #require(try await fixture.store.entry(fixture.key("/items/2"))?.copies.first)
+        #expect(member.isExpired != isOvertaken)
+        #expect((try await fixture.store.entry(fixture.key("/items/1")) == nil) == isOvertaken)
+    }
+
     @Test("what changes another target leaves it fresh", arguments: Kind.allCases)
     func others(kind: Kind) async throws {
         let read = try await start(kind)
